@@ -1,0 +1,1 @@
+"""WHAT MAY RUN THERE: `FillProblem`, `FillPlan`, `certify`. Imports no solver."""

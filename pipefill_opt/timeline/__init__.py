@@ -1,0 +1,1 @@
+"""WHEN: the DAG, exact times, memory step functions, bubbles with kind, cause and slack."""

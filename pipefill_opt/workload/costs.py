@@ -1,0 +1,60 @@
+"""What a schedule costs: `Costs` = durations, lags and memory, all integers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pipefill_opt.schedule.actions import Action, Kind
+from pipefill_opt.schedule.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Durations:
+    """Ticks. `by_stage[kind][stage]` for every kind that the schedule uses; STEP by device; `actions` overrides one by one.
+
+    `overlap_length` is the length of an overlapped pair as one block, or None where F and B run one after the other.
+    """
+
+    by_stage: Mapping[Kind, tuple[int, ...]]
+    step: tuple[int, ...] = ()
+    actions: Mapping[Action, int] = field(default_factory=dict)
+    overlap_length: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Communication:
+    """`lag` mode: every edge between different devices arrives `lag` ticks after the producer's end.
+
+    lag = fixed, or latency + ceil(size / bandwidth); resolved when the file is read.
+    """
+
+    lag: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes. capacity, reserve and static by device; the rest by stage, for one micro-batch (one part of it, with slices).
+
+    `activation` is allocated at F start and freed at B end; with I and W, `freed_by_input` at I end and the rest at W end. With R, F
+    keeps `checkpoint` until R ends, and R allocates `activation`. `workspace` is held while any action of the stage runs.
+    """
+
+    capacity: tuple[int, ...]
+    reserve: tuple[int, ...]
+    static: tuple[int, ...]
+    activation: tuple[int, ...]
+    freed_by_input: tuple[int, ...]
+    checkpoint: tuple[int, ...]
+    workspace: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MainJob:
+    """A schedule with its costs: what the timeline is computed from. `memory` may be absent."""
+
+    schedule: Schedule
+    durations: Durations
+    communication: Communication = Communication()
+    memory: Memory | None = None
+    source: str = ""
