@@ -24,8 +24,9 @@ class Cause:
 class Bubble:
     """A maximal idle interval of a device in the cyclic period: [start, start + length), start < period.
 
-    kind: `fill-drain`, `fwd-bwd`, `sync` or `inner`. phase: `warm-up`, `steady` or `cool-down`. `next_action` is the index of
-    the action that ends it (None on a device without work). slack: total float of that action, ticks. free: bytes, None without a memory model.
+    kind: `fill-drain`, `fwd-bwd`, `sync` or `inner`. phase: `warm-up`, `steady` or `cool-down`. `next_action` is the
+    index of the action that ends it (None on a device without work). slack: total float of that action, ticks. free:
+    bytes, None without a memory model.
     """
 
     device: int
