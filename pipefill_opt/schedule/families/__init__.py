@@ -1,0 +1,44 @@
+"""Schedule families: one module each, a rule and not a table; `FAMILIES` names them all.
+
+A new family is one module here and one line in `FAMILIES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from pipefill_opt.errors import InputError
+from pipefill_opt.schedule.families.family import Family
+from pipefill_opt.schedule.families.gpipe import GPIPE
+from pipefill_opt.schedule.families.one_f_one_b import ONE_F_ONE_B
+from pipefill_opt.schedule.schedule import Schedule
+
+__all__ = ["FAMILIES", "Family", "build_family"]
+
+FAMILIES: Final[Mapping[str, Family]] = MappingProxyType(
+    {
+        family.name: family
+        for family in (
+            GPIPE,
+            ONE_F_ONE_B,
+        )
+    }
+)
+"""Every family by its name in files."""
+
+OPTIONS: Final = ("chunks", "reduce")
+
+
+def build_family(name: str, devices: int, microbatches: int, **options: Any) -> Schedule:
+    """The schedule of a family by name. Options: `chunks` (stages a device), `reduce` (gradient reductions at row ends).
+
+    Raises InputError for an unknown name or option and ScheduleError, code `size`, where the rule does not hold.
+    """
+    if name not in FAMILIES:
+        raise InputError(f"expected one of {', '.join(FAMILIES)}", value=name, where="family")
+    for option in options:
+        if option not in OPTIONS:
+            raise InputError(f"expected no option but {', '.join(OPTIONS)}", value=option)
+    return FAMILIES[name].build(devices, microbatches, **options)
