@@ -15,8 +15,8 @@ class Objective(StrEnum):
 
     THROUGHPUT = "throughput"
     MAKESPAN = "makespan"
-    COMPLETION = "completion"
-    ON_TIME = "on-time"
+    COMPLETION = "weighted-completion"
+    ON_TIME = "on-time-value"
 
 
 class ValueRule(StrEnum):

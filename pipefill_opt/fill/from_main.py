@@ -1,0 +1,59 @@
+"""Device classes from a main job: `main: {file: ...}` in an INSTANCE file."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pipefill_opt.errors import InputError
+from pipefill_opt.fill.problem import DeviceClass, FillBubble
+from pipefill_opt.units import exact
+from pipefill_opt.workload.costs import MainJob
+
+LOG = logging.getLogger(__name__)
+
+
+def devices_from_main(entry: Mapping[str, Any], folder: Path) -> tuple[int, tuple[DeviceClass, ...], MainJob]:
+    """Period, one class `device0`, `device1`, ... for each device of the MAIN file, and the main job itself.
+
+    `entry`: {file, count, speed, kinds} as in the schema, the file relative to `folder`. resident_free = capacity -
+    reserve - peak; where the main job leaves less than nothing, nothing is free. Raises InputError, for a file
+    without a memory model too.
+    """
+    from pipefill_opt.timeline.compute import timeline
+    from pipefill_opt.workload.main_file import read_main
+
+    path = folder / entry["file"]
+    main = read_main(path)
+    if main.memory is None:
+        raise InputError(
+            "expected a main job with memory (free bytes are unknown without)", value=path, where="main.file"
+        )
+    result = timeline(main)
+    if result.period == 0:
+        raise InputError("expected a main job with a period above 0", value=path, where="main.file")
+    assert result.peak is not None
+    kinds = entry.get("kinds")
+    classes = []
+    for device in range(main.schedule.devices):
+        free = main.memory.capacity[device] - main.memory.reserve[device] - int(result.peak[device])
+        if free < 0:
+            LOG.warning("%s: device %d: the main job needs %d bytes more than there are", path, device, -free)
+        bubbles = tuple(
+            FillBubble(bubble.start, bubble.length, max(0, bubble.free or 0), bubble.kind)
+            for bubble in result.bubbles[device]
+            if kinds is None or bubble.kind in kinds
+        )
+        classes.append(
+            DeviceClass(
+                name=f"device{device}",
+                count=entry.get("count", 1),
+                speed=exact(entry.get("speed", 1)),
+                resident_free=max(0, free),
+                bubbles=bubbles,
+                main_device=device,
+            )
+        )
+    return result.period, tuple(classes), main
