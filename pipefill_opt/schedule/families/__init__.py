@@ -10,9 +10,14 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from pipefill_opt.errors import InputError
+from pipefill_opt.schedule.families.dualpipev import DUALPIPEV
 from pipefill_opt.schedule.families.family import Family
+from pipefill_opt.schedule.families.forward_only import FORWARD_ONLY
 from pipefill_opt.schedule.families.gpipe import GPIPE
+from pipefill_opt.schedule.families.interleaved import INTERLEAVED_1F1B, INTERLEAVED_ZERO_BUBBLE
+from pipefill_opt.schedule.families.looped_bfs import LOOPED_BFS
 from pipefill_opt.schedule.families.one_f_one_b import ONE_F_ONE_B
+from pipefill_opt.schedule.families.zbv import ZBV
 from pipefill_opt.schedule.schedule import Schedule
 
 __all__ = ["FAMILIES", "Family", "build_family"]
@@ -23,6 +28,12 @@ FAMILIES: Final[Mapping[str, Family]] = MappingProxyType(
         for family in (
             GPIPE,
             ONE_F_ONE_B,
+            LOOPED_BFS,
+            INTERLEAVED_1F1B,
+            ZBV,
+            INTERLEAVED_ZERO_BUBBLE,
+            DUALPIPEV,
+            FORWARD_ONLY,
         )
     }
 )
