@@ -36,7 +36,7 @@ NO_MICROBATCH: Final = frozenset({Kind.REDUCE, Kind.STEP, Kind.UNSHARD, Kind.RES
 
 _TEXT: Final = {kind: kind.name for kind in Kind} | {Kind.REDUCE: "REDUCE_GRAD"}
 _KIND: Final = {text: kind for kind, text in _TEXT.items()} | {"REDUCE": Kind.REDUCE}
-_PLAIN: Final = re.compile(r"(\d{1,9})([A-Z]+(?:_[A-Z]+)?)(?:(\d{1,9})(?:\.(\d{1,9}))?)?")
+_PLAIN: Final = re.compile(r"([0-9]{1,9})([A-Z]+(?:_[A-Z]+)?)(?:([0-9]{1,9})(?:\.([0-9]{1,9}))?)?")
 _PAIR: Final = re.compile(r"\(([^;()]*);([^;()]*)\)OVERLAP_F_B")
 
 
