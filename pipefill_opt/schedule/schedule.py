@@ -110,3 +110,15 @@ class Schedule:
             part=table[:, 3].astype(np.int32),
             paired=np.array(paired, dtype=np.bool_),
         )
+
+
+def same_order(first: Schedule, second: Schedule) -> bool:
+    """Whether two schedules have the same pipes, placement and rows, pairs included; names do not count."""
+    return (
+        first.pipes == second.pipes
+        and first.placement == second.placement
+        and all(
+            np.array_equal(getattr(first, field), getattr(second, field))
+            for field in ("row_start", "kind", "stage", "microbatch", "part", "paired")
+        )
+    )

@@ -1,0 +1,108 @@
+"""Read and write the CSV orders of torch.distributed.pipelining: one row a rank, one cell a lockstep slot.
+
+Strict where torch is lax: junk after an action and blank lines are errors. An empty cell is a slot without work; it has no
+duration and is dropped. Lowered orders (SEND, RECV, UNSHARD, RESHARD) are not supported yet; REDUCE_GRAD is read and written.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import Final
+
+import numpy as np
+
+from pipefill_opt.errors import InputError, ScheduleError
+from pipefill_opt.schedule.actions import Action, Kind, Pair, parse_action
+from pipefill_opt.schedule.schedule import Schedule
+from pipefill_opt.schedule.validate import validate
+
+logger = logging.getLogger(__name__)
+
+IDLE_ROW: Final = ","
+"""A rank without actions: two empty slots, because torch and we read a blank line differently."""
+
+LOWERED: Final = frozenset({Kind.SEND_F, Kind.RECV_F, Kind.SEND_B, Kind.RECV_B, Kind.UNSHARD, Kind.RESHARD})
+
+
+def read_torch_csv(text: str, *, file: str = "") -> Schedule:
+    """The validated schedule of a compute-only CSV. One pipe over all stages; a stage lies where most of its actions stand.
+
+    Raises ScheduleError with file, row, column and text of what is wrong.
+    """
+    try:
+        rows = [_read_row(rank, line) for rank, line in enumerate(_lines(text))]
+        schedule = Schedule.from_rows(rows, _placement(rows), name="torch-csv")
+        validate(schedule)
+    except InputError as error:
+        raise error.located(file=file) from None
+    return schedule
+
+
+def _lines(text: str) -> list[str]:
+    """Rows without their line ends, CRLF or LF; only the last one may lack its end."""
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    if not lines:
+        raise ScheduleError("expected one row of actions for each rank, found an empty file", code="grammar")
+    return [line.removesuffix("\r") for line in lines]
+
+
+def _read_row(rank: int, line: str) -> list[Action | Pair]:
+    where = f"row {rank + 1} (rank {rank})"
+    if not line:
+        raise ScheduleError("expected a row of actions, found a blank line", code="grammar", where=where, rank=rank)
+    row: list[Action | Pair] = []
+    for column, cell in enumerate(line.split(","), start=1):
+        if not cell:
+            continue
+        try:
+            action = parse_action(cell)
+        except ScheduleError as error:
+            error.rank = rank
+            raise error.located(where=f"{where}, column {column}") from None
+        if isinstance(action, Action) and action.kind in LOWERED:
+            raise ScheduleError(
+                "expected a compute-only order; lowered orders (SEND, RECV, UNSHARD, RESHARD) are not supported yet",
+                code="unknown",
+                value=cell,
+                where=f"{where}, column {column}",
+                rank=rank,
+            )
+        row.append(action)
+    return row
+
+
+def _placement(rows: list[list[Action | Pair]]) -> list[int]:
+    """Device of each stage: the rank that holds most of its actions, the first one where two are equal."""
+    votes: dict[int, Counter[int]] = {}
+    for rank, row in enumerate(rows):
+        for entry in row:
+            for action in entry if isinstance(entry, Pair) else (entry,):
+                if action.kind is not Kind.STEP:
+                    votes.setdefault(action.stage, Counter())[rank] += 1
+    absent = next(stage for stage in range(len(votes) + 1) if stage not in votes)
+    if absent < len(votes):
+        raise ScheduleError(
+            f"stage without a device: expected actions of every stage up to {max(votes)} in some row",
+            code="unknown",
+            value=f"stage {absent}",
+        )
+    return [votes[stage].most_common(1)[0][0] for stage in range(len(votes))]
+
+
+def write_torch_csv(schedule: Schedule) -> str:
+    """The CSV of a schedule, with CRLF as torch writes it and without idle slots; `read_torch_csv` gives the same order back.
+
+    Raises InputError for what such a file cannot say: several pipes, or lowered actions.
+    """
+    if schedule.pipes != (tuple(range(schedule.stages)),):
+        raise InputError("expected one pipe over all stages in order; a torch CSV has no other", value=schedule.pipes)
+    for index in np.flatnonzero(np.isin(schedule.kind, [int(kind) for kind in LOWERED]))[:1].tolist():
+        raise InputError("expected a compute-only order", value=schedule.action(index))
+    beyond = np.isin(schedule.kind, (Kind.R, Kind.STEP)) | (schedule.part >= 0)
+    for index in np.flatnonzero(beyond)[:1].tolist():
+        logger.warning("torch itself has no action such as %s: it will not read this file", schedule.action(index))
+    rows = (",".join(map(str, schedule.row(device))) for device in range(schedule.devices))
+    return "".join(f"{row or IDLE_ROW}\r\n" for row in rows)
