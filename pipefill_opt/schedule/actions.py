@@ -74,26 +74,26 @@ class Pair(NamedTuple):
 
 def parse_action(text: str) -> Action | Pair:
     """The action that `text` spells, all of it. Raises ScheduleError (code `grammar`)."""
-    if text == "STEP":
-        return Action(Kind.STEP, -1)
-    pair = _PAIR.fullmatch(text)
-    if pair:
-        forward, backward = parse_action(pair.group(1)), parse_action(pair.group(2))
-        if not (isinstance(forward, Action) and isinstance(backward, Action)):
-            raise _grammar(text)
-        if forward.kind is not Kind.F or backward.kind not in (Kind.B, Kind.I):
-            raise _grammar(text)
-        return Pair(forward, backward)
     plain = _PLAIN.fullmatch(text)
-    if not plain or plain.group(2) not in _KIND:
+    if not plain:
+        return Action(Kind.STEP, -1) if text == "STEP" else _parse_pair(text)
+    stage, letters, microbatch, part = plain.groups()
+    kind = _KIND.get(letters)
+    if kind is None or (microbatch is None) != (kind in NO_MICROBATCH):
         raise _grammar(text)
-    kind = _KIND[plain.group(2)]
-    microbatch, part = plain.group(3), plain.group(4)
-    if (microbatch is None) != (kind in NO_MICROBATCH):
+    return Action(kind, int(stage), -1 if microbatch is None else int(microbatch), -1 if part is None else int(part))
+
+
+def _parse_pair(text: str) -> Pair:
+    pair = _PAIR.fullmatch(text)
+    if not pair:
         raise _grammar(text)
-    return Action(
-        kind, int(plain.group(1)), -1 if microbatch is None else int(microbatch), -1 if part is None else int(part)
-    )
+    forward, backward = parse_action(pair.group(1)), parse_action(pair.group(2))
+    if isinstance(forward, Pair) or isinstance(backward, Pair):
+        raise _grammar(text)
+    if forward.kind is not Kind.F or backward.kind not in (Kind.B, Kind.I):
+        raise _grammar(text)
+    return Pair(forward, backward)
 
 
 def _grammar(text: str) -> ScheduleError:

@@ -7,7 +7,7 @@ duration and is dropped. Lowered orders (SEND, RECV, UNSHARD, RESHARD) are not s
 from __future__ import annotations
 
 import logging
-from collections import Counter
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -31,8 +31,7 @@ def read_torch_csv(text: str, *, file: str = "") -> Schedule:
     Raises ScheduleError with file, row, column and text of what is wrong.
     """
     try:
-        rows = [_read_row(rank, line) for rank, line in enumerate(_lines(text))]
-        schedule = Schedule.from_rows(rows, _placement(rows), name="torch-csv")
+        schedule = _placed([_read_row(rank, line) for rank, line in enumerate(_lines(text))])
         validate(schedule)
     except InputError as error:
         raise error.located(file=file) from None
@@ -74,22 +73,25 @@ def _read_row(rank: int, line: str) -> list[Action | Pair]:
     return row
 
 
-def _placement(rows: list[list[Action | Pair]]) -> list[int]:
-    """Device of each stage: the rank that holds most of its actions, the first one where two are equal."""
-    votes: dict[int, Counter[int]] = {}
-    for rank, row in enumerate(rows):
-        for entry in row:
-            for action in entry if isinstance(entry, Pair) else (entry,):
-                if action.kind is not Kind.STEP:
-                    votes.setdefault(action.stage, Counter())[rank] += 1
-    absent = next(stage for stage in range(len(votes) + 1) if stage not in votes)
-    if absent < len(votes):
+def _placed(rows: list[list[Action | Pair]]) -> Schedule:
+    """The schedule of these rows, each stage on the rank that holds most of its actions, the first of equal ones."""
+    schedule = Schedule.from_rows(rows, (), name="torch-csv")
+    staged = schedule.kind != Kind.STEP
+    stages, held = np.unique(schedule.stage[staged], return_inverse=True)
+    absent = np.flatnonzero(stages != np.arange(len(stages)))
+    if len(absent):
         raise ScheduleError(
-            f"stage without a device: expected actions of every stage up to {max(votes)} in some row",
+            f"stage without a device: expected actions of every stage up to {stages[-1]} in some row",
             code="unknown",
-            value=f"stage {absent}",
+            value=f"stage {absent[0]}",
         )
-    return [votes[stage].most_common(1)[0][0] for stage in range(len(votes))]
+    device = schedule.device()[staged]
+    pairs, count = np.unique(held * schedule.devices + device, return_counts=True)
+    stage, rank = np.divmod(pairs, schedule.devices)
+    placement = dict(zip(*(values[np.lexsort((-rank, count))].tolist() for values in (stage, rank)), strict=True))
+    return replace(
+        schedule, placement=tuple(placement[stage] for stage in range(len(stages))), pipes=(tuple(range(len(stages))),)
+    )
 
 
 def write_torch_csv(schedule: Schedule) -> str:
