@@ -219,9 +219,11 @@ class _Places:
         self.base = np.zeros(stages + 1, dtype=np.int64)
         np.cumsum(microbatches * parts, out=self.base[1:])
         if self.base[-1] > max(schedule.size, 1):
-            raise missing(schedule)
+            raise _missing(schedule)
         self.last_part = parts[schedule.stage] - 1
-        self.slot = self.base[schedule.stage] + schedule.microbatch * parts[schedule.stage] + np.maximum(schedule.part, 0)
+        self.slot = (
+            self.base[schedule.stage] + schedule.microbatch * parts[schedule.stage] + np.maximum(schedule.part, 0)
+        )
         kind = schedule.kind
         self.table = {
             Kind.F: self._fill(kind == Kind.F),
@@ -255,5 +257,13 @@ class _Places:
             slot = slot - self.base[own] + self.base[stage[own]]
         found = self.table[kind][slot + part]
         if needed and (found < 0).any():
-            raise missing(self.schedule)
+            raise _missing(self.schedule)
         column[indices] = found
+
+
+def _missing(schedule: Schedule) -> ScheduleError:
+    """The error for an action that waits for one that is nowhere: `validate` knows which, as far as it finds fault."""
+    from pipefill_opt.schedule.validate import validate
+
+    validate(schedule)
+    return ScheduleError("expected every action that another one waits for to be in the schedule", code="missing")

@@ -51,10 +51,14 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class MainJob:
-    """A schedule with its costs: what the timeline is computed from. `memory` may be absent."""
+    """A schedule with its costs: what the timeline is computed from. `memory` may be absent. `source`: the file it came from, for errors.
+
+    With `global_norm`, every STEP waits for the REDUCE of every stage.
+    """
 
     schedule: Schedule
     durations: Durations
     communication: Communication = Communication()
     memory: Memory | None = None
     source: str = ""
+    global_norm: bool = False

@@ -1,0 +1,125 @@
+"""Main memory on each device as an exact step function of time. See docs/design.md, section 3."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from pipefill_opt.errors import InputError
+from pipefill_opt.schedule.actions import Kind
+from pipefill_opt.schedule.schedule import Bool, Int64, Schedule
+from pipefill_opt.timeline.timeline import Timeline
+from pipefill_opt.workload.costs import Memory
+from pipefill_opt.workload.weights import is_block
+
+MOST: Final = 2**62
+"""All that a schedule allocates adds up to less, in bytes, so that every size fits 64 bits."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemorySteps:
+    """Bytes in use over one iteration; k steps, all devices one after the other.
+
+    first: int64[devices + 1]; device d has the steps first[d] to first[d + 1] - 1. time: int64[k] ticks, rising from 0 on each device.
+    size: int64[k] bytes, from its time to the next one, the last to the end of the iteration.
+    """
+
+    first: Int64
+    time: Int64
+    size: Int64
+
+    def device(self, device: int) -> tuple[Int64, Int64]:
+        """Times and sizes of a device."""
+        part = slice(int(self.first[device]), int(self.first[device + 1]))
+        return self.time[part], self.size[part]
+
+    def peak(self) -> Int64:
+        """int64[devices]: the largest size on each device."""
+        peak: Int64 = np.maximum.reduceat(self.size, self.first[:-1])
+        return peak
+
+    def largest(self, device: int, start: Int64, stop: Int64) -> Int64:
+        """int64[q]: the largest size on a device within each interval [start, stop), 0 <= start < stop."""
+        time, size = self.device(device)
+        bounds = np.empty(2 * len(start), dtype=np.int64)
+        bounds[0::2] = np.searchsorted(time, start, side="right") - 1
+        bounds[1::2] = np.searchsorted(time, stop, side="left")
+        largest: Int64 = np.maximum.reduceat(np.append(size, 0), bounds)[0::2]
+        return largest
+
+
+def usage(timeline: Timeline, device: int) -> tuple[Int64, Int64]:
+    """Times (ticks, rising from 0) and the bytes in use from each of them to the next, on one device.
+
+    Raises ValueError without a memory model.
+    """
+    main = timeline.main
+    if main.memory is None:
+        raise ValueError("this main job has no memory model")
+    return memory_steps(main.schedule, main.memory, timeline.start, timeline.end, block=is_block(main)).device(device)
+
+
+def memory_steps(schedule: Schedule, memory: Memory, start: Int64, end: Int64, *, block: bool = False) -> MemorySteps:
+    """The step function of every device, from starts and ends, int64[n].
+
+    An activation is allocated at F start and freed at B end; with I and W, `freed_by_input` at I end and the rest at W end. Where the
+    schedule recomputes, F allocates `checkpoint`, R allocates the activation, and the checkpoint is freed at R end. Without any
+    backward, the activation is freed at F end. The workspace of its stage is there while an action runs. At equal times frees come
+    before allocations, so that the size at a time is that after all that happens at it. Raises InputError for sizes past 64 bits.
+    """
+    taken, given = _changes(schedule, memory)
+    time = np.stack([start, end], axis=1).ravel()  # on one device these rise: one action runs after the other
+    change = np.stack([taken, -given], axis=1).ravel()
+    if block:  # F and B of a block start together and end together
+        pairs = 2 * np.flatnonzero(schedule.paired)
+        for table in (time, change):
+            table[pairs + 1], table[pairs + 2] = table[pairs + 2], table[pairs + 1].copy()
+
+    opening = 2 * schedule.row_start[:-1]  # an entry at time 0 before the first one of each device
+    time = np.insert(time, opening, 0)
+    change = np.insert(change, opening, memory.static)
+    opening += np.arange(schedule.devices)
+    total = np.cumsum(change)
+    size = total - np.repeat(np.append(0, total)[opening], np.diff(np.append(opening, len(total))))
+
+    last = np.ones(len(time), dtype=np.bool_)  # of the entries at one time the last one holds
+    last[:-1] = time[1:] != time[:-1]
+    last[opening[1:] - 1] = True
+    first = np.append(0, np.cumsum(last))[np.append(opening, len(time))]
+    return MemorySteps(first, time[last], size[last])
+
+
+def _changes(schedule: Schedule, memory: Memory) -> tuple[Int64, Int64]:
+    """Bytes that each action takes at its start, and that it gives back at its end: int64[n] each."""
+    kind, stage = schedule.kind, schedule.stage
+    activation, by_input, checkpoint, workspace = (
+        np.array([*column, 0], dtype=np.int64)[stage]  # STEP, of stage -1, has none of them
+        for column in (memory.activation, memory.freed_by_input, memory.checkpoint, memory.workspace)
+    )
+    if (
+        int(max(memory.static))
+        + schedule.size * sum(int(column.max()) for column in (activation, checkpoint, workspace))
+        >= MOST
+    ):
+        raise InputError(f"expected sizes that add up to less than {MOST} B", where="memory")
+    taken, given = workspace.copy(), workspace.copy()
+    forward, again = kind == Kind.F, kind == Kind.R
+    recomputed = _recomputed(schedule)
+    taken += np.where(forward & recomputed, checkpoint, 0) + np.where(again | (forward & ~recomputed), activation, 0)
+    given += np.where(kind == Kind.B, activation, 0) + np.where(kind == Kind.I, by_input, 0)
+    given += np.where(kind == Kind.W, activation - by_input, 0) + np.where(again, checkpoint, 0)
+    if not ((kind == Kind.B) | (kind == Kind.I)).any():
+        given += np.where(forward, activation, 0)
+    return taken, given
+
+
+def _recomputed(schedule: Schedule) -> Bool:
+    """bool[n]: true where an R has the stage, micro-batch and part of the action."""
+    again = np.flatnonzero(schedule.kind == Kind.R)
+    if not len(again):
+        return np.zeros(schedule.size, dtype=np.bool_)
+    columns = [column.astype(np.int64) + 1 for column in (schedule.stage, schedule.microbatch, schedule.part)]
+    key = (columns[0] * (columns[1].max() + 1) + columns[1]) * (columns[2].max() + 1) + columns[2]
+    return np.isin(key, key[again])

@@ -1,0 +1,93 @@
+"""The numbers on the precedence of a main job: a duration for every action, a lag for every edge."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from pipefill_opt.errors import InputError
+from pipefill_opt.schedule.actions import NO_MICROBATCH, Kind
+from pipefill_opt.schedule.precedence import Edge, Precedence
+from pipefill_opt.schedule.schedule import Bool, Int64, Schedule
+from pipefill_opt.workload.costs import MainJob
+
+LONGEST: Final = 2**61
+"""All durations and lags of a main job add up to less, in ticks, so that times and floats fit 64 bits."""
+
+
+def action_durations(main: MainJob) -> Int64:
+    """int64[n] ticks. With pairs as one block, F and B of a pair both have the block's length.
+
+    Raises InputError for a kind without duration, except those without micro-batch (REDUCE, STEP, UNSHARD, RESHARD), which then take
+    0; for a single action that the schedule has not; for a negative one; and if all durations and lags do not fit 64 bits.
+    """
+    schedule, costs = main.schedule, main.durations
+    table = np.zeros((len(Kind), max(schedule.stages, 1)), dtype=np.int64)
+    for kind in map(Kind, np.flatnonzero(np.bincount(schedule.kind, minlength=len(Kind))).tolist()):
+        if kind in costs.by_stage:
+            table[kind, : schedule.stages] = costs.by_stage[kind]
+        elif kind not in NO_MICROBATCH:
+            raise InputError(f"missing a duration for {kind.name}, which the schedule uses", where="durations")
+    duration: Int64 = table[schedule.kind, schedule.stage]
+    if costs.step:
+        steps = np.flatnonzero(schedule.kind == Kind.STEP)
+        duration[steps] = np.array(costs.step, dtype=np.int64)[schedule.device()[steps]]
+    if costs.actions:
+        _override(main, duration)
+    if costs.overlap_length is not None:
+        duration[pair_members(schedule)] = costs.overlap_length
+    _check_size(duration, main.communication.lag)
+    return duration
+
+
+def edge_lags(main: MainJob, precedence: Precedence, duration: Int64) -> Int64:
+    """int64[e] ticks: the communication lag on edges between devices; minus the block's length from the F of a block to its B."""
+    lag: Int64 = precedence.crosses * np.int64(main.communication.lag)
+    blocks = np.flatnonzero(precedence.kind == Edge.BLOCK)
+    lag[blocks] = -duration[precedence.pred[blocks]]
+    return lag
+
+
+def is_block(main: MainJob) -> bool:
+    """Whether overlapped pairs are one block of a stated length."""
+    return main.durations.overlap_length is not None
+
+
+def pair_members(schedule: Schedule) -> Bool:
+    """bool[n]: true on both members of every overlapped pair."""
+    members = schedule.paired.copy()
+    members[1:] |= schedule.paired[:-1]
+    return members
+
+
+def _check_size(duration: Int64, lag: int) -> None:
+    """A path has every action at most once, with at most one lag before it."""
+    if len(duration) and int(duration.min()) < 0:
+        raise InputError("expected durations of 0 or more", value=int(duration.min()), where="durations")
+    total = int((duration >> 30).sum()) * 2**30 + int((duration & (2**30 - 1)).sum()) + lag * len(duration)
+    if total >= LONGEST:
+        raise InputError(
+            f"expected durations and lags that add up to less than {LONGEST} ns", value=total, where="durations"
+        )
+
+
+def _override(main: MainJob, duration: Int64) -> None:
+    """Put the durations of single actions into `duration`."""
+    schedule, actions = main.schedule, list(main.durations.actions)
+    table = np.stack([schedule.kind, schedule.stage, schedule.microbatch, schedule.part], axis=1, dtype=np.int64)
+    sizes = table.max(axis=0, initial=0) + 2
+    wanted = np.array(actions, dtype=np.int64)
+    keys, sought = ((rows + 1) @ np.cumprod([1, *sizes[:3]]) for rows in (table, wanted))
+    by_key = np.argsort(keys)
+    at = by_key[np.minimum(np.searchsorted(keys, sought, sorter=by_key), len(keys) - 1)]
+    known = (keys[at] == sought) & (wanted < sizes).all(axis=1) & (wanted[:, 0] != Kind.STEP)
+    if not known.all():
+        alien = actions[int(np.argmin(known))]
+        expected = (
+            "expected STEP by device, not as a single action"
+            if alien.kind is Kind.STEP
+            else "expected an action of this schedule"
+        )
+        raise InputError(expected, value=alien, where="durations.actions")
+    duration[at] = list(main.durations.actions.values())
