@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pipefill_opt.errors import InputError
-from pipefill_opt.files import check, read_document
+from pipefill_opt.files import check, read_document, write_text
 from pipefill_opt.fill.hash import instance_hash
+from pipefill_opt.fill.packing import PackedOccurrence, pack_plan
 from pipefill_opt.fill.plan import FillPlan, Occurrence, Pattern, Phase, Segment, Slot
 from pipefill_opt.fill.problem import FillProblem
 
@@ -68,3 +70,52 @@ def _segment(entry: Document) -> Segment:
     """A segment; a count that is not whole stays as it is, for `certify` to report as `split`."""
     count = entry["count"]
     return Segment(entry["slot"], entry["first"], int(count) if count == int(count) else count, entry.get("start"))
+
+
+def write_plan(path: Path | str, problem: FillProblem, plan: FillPlan) -> None:
+    """Write the PLAN file of a valid plan as JSON, which is YAML too; all of it or nothing."""
+    write_text(path, json.dumps(plan_document(problem, plan), indent=1) + "\n")
+
+
+def plan_document(problem: FillProblem, plan: FillPlan) -> dict[str, Any]:
+    """The PLAN document of a valid plan: H, the instance's hash, and every segment's packed start filled in.
+
+    A phase whose later repetitions move other bytes than its first (`repeat: false`) keeps the starts that it states.
+    """
+    packed = pack_plan(problem, plan)
+    document: dict[str, Any] = {"iterations": problem.iterations or plan.iterations, "instance": instance_hash(problem)}
+    document["patterns"] = []
+    for index, pattern in enumerate(plan.patterns):
+        phases = []
+        for number, phase in enumerate(pattern.phases):
+            steady = problem.repeat or phase.repetitions in (None, 1)
+            phases.append(_phase_document(phase, packed[index, number] if steady else ()))
+        head = {"device": pattern.device, "multiplicity": pattern.multiplicity}
+        if len(phases) == 1 and "repetitions" not in phases[0]:
+            document["patterns"].append(head | phases[0])
+        else:
+            document["patterns"].append(head | {"phases": phases})
+    return document
+
+
+def _phase_document(phase: Phase, packed: Sequence[PackedOccurrence]) -> dict[str, Any]:
+    starts = {(entry.iteration, entry.bubble): [segment.start for segment in entry.segments] for entry in packed}
+    document: dict[str, Any] = {} if phase.repetitions is None else {"repetitions": phase.repetitions}
+    document["slots"] = [
+        {"job": slot.job, "config": slot.configuration, "first": slot.first}
+        | ({} if slot.copy is None else {"copy": slot.copy})
+        for slot in phase.slots
+    ]
+    document["occurrences"] = []
+    for occurrence in phase.occurrences:
+        known = starts.get(
+            (occurrence.iteration, occurrence.bubble), [segment.start for segment in occurrence.segments]
+        )
+        segments = [
+            {"slot": segment.slot, "first": segment.first, "count": segment.count}
+            | ({} if start is None else {"start": start})
+            for segment, start in zip(occurrence.segments, known, strict=True)
+        ]
+        entry = {"iteration": occurrence.iteration, "bubble": occurrence.bubble, "segments": segments}
+        document["occurrences"].append(entry)
+    return document
