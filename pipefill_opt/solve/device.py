@@ -27,10 +27,10 @@ Residents = tuple[tuple[int, int], ...]
 class Chain:
     """One slot: a job in one configuration on one device class, by operator 0 .. n - 1.
 
-    ticks: durations on this class. value: weight x value in whole units of `DeviceProblem.unit`. carry: bytes carried when paused after
-    the operator. move_in[p]: ticks to bring a swapped slot in when it stands at position p (the last operator finished is p - 1, cyclically),
-    move_in_fresh: the same for a slot of `repeat: false` that has done nothing yet (it carries nothing). move_out[p]: ticks to take it out when
-    it stands at p. All moves are 0 for a kept slot.
+    ticks: durations on this class. value: weight x value, in whole units of `DeviceProblem.unit`. carry: bytes carried when
+    paused after the operator. move_in[p]: ticks to bring a swapped slot in when it stands at position p (the last operator
+    finished is p - 1, cyclically); move_in_fresh: the same for a slot of `repeat: false` that has done nothing yet (it carries
+    nothing). move_out[p]: ticks to take it out when it stands at p. All moves are 0 for a kept slot.
     """
 
     job: int
@@ -240,4 +240,3 @@ def compile_problem(problem: FillProblem) -> Compiled:
     unit = Fraction(numerator, denominator)
     whole = tuple(tuple(tuple(int(value / unit) for value in c) for c in job) for job in exact)
     return Compiled(problem, unit, whole)
-
