@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from pipefill_opt.errors import InputError
-from pipefill_opt.schedule.actions import NO_MICROBATCH, Kind
+from pipefill_opt.schedule.actions import NO_MICROBATCH, Action, Kind
 from pipefill_opt.schedule.precedence import Edge, Precedence
 from pipefill_opt.schedule.schedule import Bool, Int64, Schedule
 from pipefill_opt.workload.costs import MainJob
@@ -17,26 +17,36 @@ LONGEST: Final = 2**61
 
 
 def action_durations(main: MainJob) -> Int64:
-    """int64[n] ticks. With pairs as one block, F and B of a pair both have the block's length.
+    """int64[n] ticks: by kind and stage (STEP: by device), unless stated for the single action. With pairs as one block, F and B of
+    a pair both have the block's length.
 
-    Raises InputError for a kind without duration, except those without micro-batch (REDUCE, STEP, UNSHARD, RESHARD), which then take
-    0; for a single action that the schedule has not; for a negative one; and if all durations and lags do not fit 64 bits.
+    Raises InputError for an action without duration, except those without micro-batch (REDUCE, STEP, UNSHARD, RESHARD), which then
+    take 0; for a single action that the schedule has not; for a negative one; and if all durations and lags do not fit 64 bits.
     """
     schedule, costs = main.schedule, main.durations
     table = np.zeros((len(Kind), max(schedule.stages, 1)), dtype=np.int64)
-    for kind in map(Kind, np.flatnonzero(np.bincount(schedule.kind, minlength=len(Kind))).tolist()):
-        if kind in costs.by_stage:
-            table[kind, : schedule.stages] = costs.by_stage[kind]
-        elif kind not in NO_MICROBATCH:
-            raise InputError(f"missing a duration for {kind.name}, which the schedule uses", where="durations")
+    known = np.zeros(len(Kind), dtype=np.bool_)
+    known[list(NO_MICROBATCH)] = True
+    for kind, ticks in costs.by_stage.items():
+        table[kind, : schedule.stages] = ticks
+        known[kind] = True
     duration: Int64 = table[schedule.kind, schedule.stage]
+    stated: Bool = known[schedule.kind]
     if costs.step:
         steps = np.flatnonzero(schedule.kind == Kind.STEP)
         duration[steps] = np.array(costs.step, dtype=np.int64)[schedule.device()[steps]]
     if costs.actions:
-        _override(main, duration)
+        single = _find(schedule, list(costs.actions))
+        duration[single] = list(costs.actions.values())
+        stated[single] = True
     if costs.overlap_length is not None:
-        duration[pair_members(schedule)] = costs.overlap_length
+        pairs = pair_members(schedule)
+        duration[pairs] = costs.overlap_length
+        stated |= pairs
+    if not stated.all():
+        first = schedule.action(int(np.argmin(stated)))
+        expected = f"missing a duration for {first.kind.name}, which the schedule uses ({first})"
+        raise InputError(expected, where="durations")
     _check_size(duration, main.communication.lag)
     return duration
 
@@ -72,22 +82,19 @@ def _check_size(duration: Int64, lag: int) -> None:
         )
 
 
-def _override(main: MainJob, duration: Int64) -> None:
-    """Put the durations of single actions into `duration`."""
-    schedule, actions = main.schedule, list(main.durations.actions)
+def _find(schedule: Schedule, actions: list[Action]) -> Int64:
+    """int64[len(actions)]: where single actions stand."""
     table = np.stack([schedule.kind, schedule.stage, schedule.microbatch, schedule.part], axis=1, dtype=np.int64)
-    sizes = table.max(axis=0, initial=0) + 2
     wanted = np.array(actions, dtype=np.int64)
+    sizes = table.max(axis=0, initial=0) + 2
     keys, sought = ((rows + 1) @ np.cumprod([1, *sizes[:3]]) for rows in (table, wanted))
     by_key = np.argsort(keys)
-    at = by_key[np.minimum(np.searchsorted(keys, sought, sorter=by_key), len(keys) - 1)]
-    known = (keys[at] == sought) & (wanted < sizes).all(axis=1) & (wanted[:, 0] != Kind.STEP)
-    if not known.all():
-        alien = actions[int(np.argmin(known))]
+    at: Int64 = by_key[np.minimum(np.searchsorted(keys, sought, sorter=by_key), len(keys) - 1)]
+    found = (table[at] == wanted).all(axis=1) & (wanted[:, 0] != Kind.STEP)
+    if not found.all():
+        alien = actions[int(np.argmin(found))]
         expected = (
-            "expected STEP by device, not as a single action"
-            if alien.kind is Kind.STEP
-            else "expected an action of this schedule"
+            "an action of this schedule" if alien.kind is not Kind.STEP else "STEP by device, not as a single action"
         )
-        raise InputError(expected, value=alien, where="durations.actions")
-    duration[at] = list(main.durations.actions.values())
+        raise InputError(f"expected {expected}", value=alien, where="durations.actions")
+    return at

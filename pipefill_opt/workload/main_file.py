@@ -1,0 +1,68 @@
+"""Read MAIN files: a schedule and what it costs. Every refusal names file, path, value and what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pipefill_opt.errors import InputError
+from pipefill_opt.files import check, read_document
+from pipefill_opt.units import parse_bandwidth, parse_bytes, parse_time, transfer_ticks
+from pipefill_opt.workload.costs import Communication, MainJob
+from pipefill_opt.workload.main_costs import read_durations, read_memory, value_at
+from pipefill_opt.workload.main_schedule import read_schedule
+from pipefill_opt.workload.weights import action_durations
+
+Document = Mapping[str, Any]
+
+
+def read_main(path: Path | str) -> MainJob:
+    """The main job of a MAIN file (YAML or JSON). Raises InputError, and ScheduleError for an order that breaks the rules."""
+    path = Path(path)
+    return _build(read_document(path, "main"), str(path), path.parent)
+
+
+def main_from_document(document: Document, *, file: str = "", folder: Path | str = ".") -> MainJob:
+    """The main job of a parsed MAIN document; a CSV that it names is looked for in `folder`. `file` names its origin in errors.
+
+    Raises InputError, and ScheduleError for an order that breaks the rules (a deadlock excepted, which `timeline` finds).
+    """
+    check(document, "main", file=file)
+    return _build(document, file, Path(folder))
+
+
+def _build(document: Document, file: str, folder: Path) -> MainJob:
+    try:
+        schedule = read_schedule(document["schedule"], folder)
+        main = MainJob(
+            schedule=schedule,
+            durations=read_durations(document["durations"], document.get("overlap", "sequential"), schedule),
+            communication=_communication(document.get("communication", {"lag": 0})),
+            memory=read_memory(document["memory"], schedule) if "memory" in document else None,
+            source=file,
+            global_norm=document.get("global_norm", False),
+        )
+        action_durations(main)  # is anything missing, unknown or too large?
+    except InputError as error:
+        raise error.located(file=file) from None
+    return main
+
+
+def _communication(entry: Document) -> Communication:
+    """lag as stated, or latency + ceil(bytes / bandwidth)."""
+    where, unit = "communication", entry.get("unit")
+    transfer = [key for key in ("latency", "bandwidth", "bytes") if key in entry]
+    if "lag" in entry:
+        if transfer:
+            raise InputError(
+                "expected either lag, or bandwidth and bytes", value=entry[transfer[0]], where=f"{where}.{transfer[0]}"
+            )
+        return Communication(value_at(f"{where}.lag", parse_time, entry["lag"], unit))
+    for key in ("bandwidth", "bytes"):
+        if key not in entry:
+            raise InputError(f"missing key {key!r} (expected lag, or bandwidth and bytes)", where=where)
+    latency = value_at(f"{where}.latency", parse_time, entry.get("latency", 0), unit)
+    bandwidth = value_at(f"{where}.bandwidth", parse_bandwidth, entry["bandwidth"])
+    size = value_at(f"{where}.bytes", parse_bytes, entry["bytes"])
+    return Communication(latency + transfer_ticks(size, bandwidth))
