@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipefill_opt.errors import InputError
-from pipefill_opt.files import check, read_document, write_text
+from pipefill_opt.files import check, read_document
 from pipefill_opt.fill.hash import instance_hash
 from pipefill_opt.fill.packing import PackedOccurrence, pack_plan
 from pipefill_opt.fill.plan import FillPlan, Occurrence, Pattern, Phase, Segment, Slot
@@ -72,9 +72,9 @@ def _segment(entry: Document) -> Segment:
     return Segment(entry["slot"], entry["first"], int(count) if count == int(count) else count, entry.get("start"))
 
 
-def write_plan(path: Path | str, problem: FillProblem, plan: FillPlan) -> None:
-    """Write the PLAN file of a valid plan as JSON, which is YAML too; all of it or nothing."""
-    write_text(path, json.dumps(plan_document(problem, plan), indent=1) + "\n")
+def plan_text(problem: FillProblem, plan: FillPlan) -> str:
+    """The PLAN file of a valid plan, as JSON (which is YAML too)."""
+    return json.dumps(plan_document(problem, plan), indent=1) + "\n"
 
 
 def plan_document(problem: FillProblem, plan: FillPlan) -> dict[str, Any]:

@@ -1,0 +1,251 @@
+"""Why the rest of each bubble stays empty under a plan; each reason proved by relaxing that one limit.
+
+For each of the H x bubbles occurrences of each pattern (visited or not) every *next operator* is tried: that of each slot where it
+then stands (after its last segment, or at the occurrence's end), and the first of one more copy of each job (with `repeat` any
+operator, since a copy may begin anywhere). A limit is a reason if the operator does not fit, and does with this limit relaxed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+
+from pipefill_opt.fill.fits import usable_ticks
+from pipefill_opt.fill.packing import (
+    PackedOccurrence,
+    SlotState,
+    initial_states,
+    pack_occurrence,
+    pack_plan,
+)
+from pipefill_opt.fill.plan import FillPlan, Occurrence, Segment
+from pipefill_opt.fill.problem import DeviceClass, FillProblem
+
+
+class Limit(StrEnum):
+    """What keeps the rest of a bubble empty, in the order in which the main reason is chosen."""
+
+    CHOICE = (
+        "choice"  # nothing here: another operator fits, the order of the chain, the cycle or another bubble forbids it
+    )
+    GUARD = "guard"  # fits without the guard
+    SWITCH = "switch"  # fits if switches, changes and transfers cost nothing
+    MEMORY = "memory"  # fits with more memory
+    JOBS = "jobs"  # fits if the job had one more copy
+    TIME = "time"  # fits in a longer bubble
+    SEVERAL = "several"  # fits only if several of these are relaxed
+    FULL = "full"  # nothing is left
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The operator that fits once `limit` is relaxed, and the numbers that say so.
+
+    `work` and `switch`: ticks in the bubble with it, of operators and of all else. `peak`: most bytes while an operator
+    runs. `held`: bytes of kept slots afterwards.
+    """
+
+    limit: Limit
+    job: str
+    configuration: str
+    operator: int
+    work: int
+    switch: int
+    peak: int
+    held: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """One bubble of one main iteration on the devices of a pattern: what is left of it, and why. Ticks and bytes.
+
+    `used` of `usable` ticks (of `length`) are used; `rest` = length - used. `reason`: the first of the limits proved.
+    """
+
+    pattern: int
+    phase: int
+    device: str
+    multiplicity: int
+    iteration: int
+    bubble: int
+    length: int
+    usable: int
+    used: int
+    reason: Limit
+    proofs: tuple[Proof, ...]
+
+    @property
+    def rest(self) -> int:
+        """Ticks without fill work and without switches."""
+        return self.length - self.used
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """All rests, and their ticks by reason per main iteration, summed over all devices (largest first).
+
+    Of a plan with several phases each counts once, as if it had a life of its own.
+    """
+
+    rests: tuple[Rest, ...]
+    ticks: dict[Limit, Fraction]
+
+
+def explain(problem: FillProblem, plan: FillPlan) -> Explanation:
+    """Why each bubble's rest stays empty. The plan must be valid."""
+    rests = tuple(_rests(problem, plan))
+    iterations = problem.iterations or plan.iterations or 1
+    ticks: dict[Limit, Fraction] = {}
+    for rest in rests:
+        if rest.rest:
+            share = Fraction(rest.multiplicity * rest.rest, iterations)
+            ticks[rest.reason] = ticks.get(rest.reason, Fraction(0)) + share
+    return Explanation(rests, dict(sorted(ticks.items(), key=lambda item: -item[1])))
+
+
+def _rests(problem: FillProblem, plan: FillPlan) -> Iterator[Rest]:
+    left = _copies_left(problem, plan)
+    iterations = problem.iterations or plan.iterations or 1
+    for (index, number), packed in sorted(pack_plan(problem, plan).items()):
+        pattern = plan.patterns[index]
+        phase, device = pattern.phases[number], problem.device(pattern.device)
+        visits = {(entry.iteration, entry.bubble): entry for entry in packed}
+        segments = {(entry.iteration, entry.bubble): entry.segments for entry in phase.occurrences}
+        states = initial_states(problem, phase)
+        for iteration in range(iterations):
+            for bubble in range(len(device.bubbles)):
+                key = (iteration, bubble)
+                visited = visits.get(key)
+                occurrence = Occurrence(iteration, bubble, segments.get(key, ()))
+                proofs = tuple(_proofs(problem, device, occurrence, states, left))
+                used = visited.used if visited else 0
+                length = device.bubbles[bubble].length
+                yield Rest(
+                    pattern=index,
+                    phase=number,
+                    device=device.name,
+                    multiplicity=pattern.multiplicity,
+                    iteration=iteration,
+                    bubble=bubble,
+                    length=length,
+                    usable=usable_ticks(problem.guard, device.bubbles[bubble]),
+                    used=used,
+                    reason=_main_reason(length - used, proofs),
+                    proofs=proofs,
+                )
+                states = visited.states if visited else states
+
+
+def _copies_left(problem: FillProblem, plan: FillPlan) -> dict[str, int]:
+    """Copies of each job that the plan does not use."""
+    used: dict[str, int] = {}
+    seen: set[str] = set()
+    for pattern in plan.patterns:
+        for slot in (slot for phase in pattern.phases for slot in phase.slots):
+            if slot.copy not in seen:
+                used[slot.job] = used.get(slot.job, 0) + pattern.multiplicity
+            if slot.copy is not None:
+                seen.add(slot.copy)
+    return {job.name: job.copies - used.get(job.name, 0) for job in problem.jobs}
+
+
+def _main_reason(rest: int, proofs: Sequence[Proof]) -> Limit:
+    if rest == 0:
+        return Limit.FULL
+    proved = {proof.limit for proof in proofs}
+    return next((limit for limit in Limit if limit in proved), Limit.SEVERAL if proofs else Limit.JOBS)
+
+
+def _proofs(
+    problem: FillProblem,
+    device: DeviceClass,
+    occurrence: Occurrence,
+    states: Sequence[SlotState],
+    left: dict[str, int],
+) -> Iterator[Proof]:
+    """For each limit that some next operator proves, the first such operator."""
+    proved: set[Limit] = set()
+    for state, packed, exists in _trials(problem, device, occurrence, states, left):
+        for limit in _limits(problem, device, packed, exists):
+            if limit not in proved:
+                proved.add(limit)
+                yield Proof(
+                    limit,
+                    state.job.name,
+                    state.configuration.name,
+                    state.position,
+                    packed.work,
+                    packed.switch,
+                    packed.peak,
+                    packed.held,
+                )
+
+
+def _limits(problem: FillProblem, device: DeviceClass, packed: PackedOccurrence, exists: bool) -> Iterator[Limit]:
+    """The limits that the packed trial proves; `exists`: the copy does exist."""
+    bubble = device.bubbles[packed.bubble]
+    usable = usable_ticks(problem.guard, bubble)
+    in_time = packed.used <= usable
+    in_memory = packed.peak <= bubble.free and packed.held <= device.resident_free
+    if not exists:
+        yield Limit.JOBS if in_time and in_memory else Limit.SEVERAL
+    elif in_time:
+        yield Limit.CHOICE if in_memory else Limit.MEMORY
+    elif not in_memory:
+        yield Limit.SEVERAL
+    else:
+        if packed.used <= bubble.length:
+            yield Limit.GUARD
+        if packed.work <= usable:
+            yield Limit.SWITCH
+        yield Limit.TIME
+
+
+def _trials(
+    problem: FillProblem,
+    device: DeviceClass,
+    occurrence: Occurrence,
+    states: Sequence[SlotState],
+    left: dict[str, int],
+) -> Iterator[tuple[SlotState, PackedOccurrence, bool]]:
+    """Every next operator: the slot before it, the occurrence packed with it, and whether its copy exists."""
+    now = list(states)
+    for segment in occurrence.segments:
+        now[segment.slot] = now[segment.slot].after(segment.count)
+    for slot, state in enumerate(now):
+        for longer in _with_one_more(occurrence, slot, state.position):
+            yield state, pack_occurrence(problem, device, longer, states), True
+    for state in _further_copies(problem, device):
+        longer = next(_with_one_more(occurrence, len(states), state.position))
+        exists = left[state.job.name] > 0
+        yield state, pack_occurrence(problem, device, longer, [*states, state]), exists
+
+
+def _with_one_more(occurrence: Occurrence, slot: int, operator: int) -> Iterator[Occurrence]:
+    """The occurrence with one more operator of a slot: after its last segment where it has one, and at the end."""
+    segments = occurrence.segments
+    own = [index for index, segment in enumerate(segments) if segment.slot == slot]
+    if own:
+        longer = replace(segments[own[-1]], count=segments[own[-1]].count + 1)
+        yield replace(occurrence, segments=(*segments[: own[-1]], longer, *segments[own[-1] + 1 :]))
+    if not own or own[-1] + 1 < len(segments):
+        yield replace(occurrence, segments=(*segments, Segment(slot, operator, 1)))
+
+
+def _further_copies(problem: FillProblem, device: DeviceClass) -> Iterator[SlotState]:
+    """One more copy of each job that this class may run, in each configuration, at each operator where it may begin."""
+    for job in problem.jobs:
+        if device.name not in job.devices:
+            continue
+        for configuration in job.configurations:
+            chain = configuration.operators
+            seen = set()
+            for position in range(len(chain) if problem.repeat else 1):
+                carried = chain[position - 1].carry if problem.repeat else 0
+                operator = chain[position]
+                kind = (operator.duration, operator.memory, operator.carry, carried)
+                if kind not in seen:
+                    seen.add(kind)
+                    yield SlotState(job, configuration, position, carried)
