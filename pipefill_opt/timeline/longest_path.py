@@ -12,13 +12,14 @@ from pipefill_opt.schedule.precedence import Precedence
 from pipefill_opt.schedule.schedule import Bool, Int8, Int32, Int64
 
 
-def longest_path(precedence: Precedence, duration: Int64, lag: Int64) -> Int64:
+def longest_path(precedence: Precedence, duration: Int64, lag: Int64, *, runs: int = 1) -> Int64:
     """int64[n]: the earliest start of every action, start(a) = max(0, max over predecessors p of start(p) + duration(p) + lag(p, a)).
 
     duration: int64[n] ticks. lag: int64[e] ticks, one for each edge as they stand in `precedence.pred`, so that one on an edge of
     kind `ORDER` keeps the device busy between two neighbours. A lag may be negative as long as no start gets below 0.
+    runs: how often it will be called on such inputs, so that many small ones are compiled as well.
     """
-    run = kernel(_forward, len(precedence.pred) + len(duration))
+    run = kernel(_forward, (len(precedence.pred) + len(duration)) * runs)
     return run(precedence.order, precedence.first, precedence.pred, duration, lag)
 
 
