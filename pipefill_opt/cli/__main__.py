@@ -1,0 +1,5 @@
+"""`python -m pipefill_opt.cli`."""
+
+from pipefill_opt.cli import entry
+
+entry()

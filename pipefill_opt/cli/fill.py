@@ -1,0 +1,156 @@
+"""Commands on the fill problem: `solve`, `certify`, `explain`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from pipefill_opt.cli.options import add_common, output_path, picture_path, seconds, seed, share
+from pipefill_opt.errors import CertificateError, InfeasibleError, LimitError
+
+if TYPE_CHECKING:
+    from pipefill_opt.fill.plan import FillPlan
+    from pipefill_opt.fill.problem import FillProblem
+    from pipefill_opt.report.solution import Report
+    from pipefill_opt.solve.result import Limits, Solution
+
+BASELINES = ("greedy", "greedy-all")
+
+
+def register(commands: Any) -> None:
+    """Add the commands of this module to the parser."""
+    solve = commands.add_parser("solve", help="find a plan for an instance, with a bound")
+    solve.add_argument("instance", metavar="INSTANCE", help="INSTANCE file (YAML or JSON; `pipefill schema instance`)")
+    solve.add_argument("--solver", default="auto", help="auto, greedy, greedy-all, dp, cpsat, milp (default: auto)")
+    solve.add_argument("--time-limit", type=seconds, metavar="S", help="seconds; the best plan so far is kept")
+    solve.add_argument("--gap", type=share, metavar="G", default="0", help="stop at this relative gap (default: 0)")
+    solve.add_argument("--seed", type=seed, metavar="N", default="0", help="default: 0")
+    solve.add_argument("-o", "--output", type=output_path, metavar="PLAN", help="write the plan here (JSON)")
+    solve.add_argument("--gantt", type=picture_path, metavar="FILE", help="also draw the plan, .svg or .png")
+    add_common(solve, ("text", "json", "csv"))
+    solve.set_defaults(run=run_solve)
+
+    for name, run, text in (
+        ("certify", run_certify, "recompute every rule for a plan, on code that no solver shares"),
+        ("explain", run_explain, "why the rest of each bubble stays empty under a plan"),
+    ):
+        command = commands.add_parser(name, help=text)
+        command.add_argument("instance", metavar="INSTANCE")
+        command.add_argument("plan", metavar="PLAN", help="PLAN file (YAML or JSON; `pipefill schema plan`)")
+        add_common(command, ("text", "json", "csv"))
+        command.set_defaults(run=run)
+
+
+def run_solve(arguments: argparse.Namespace) -> int:
+    """`pipefill solve INSTANCE`."""
+    from pipefill_opt.files import write_text
+    from pipefill_opt.fill.plan_file import plan_text
+    from pipefill_opt.fill.read import read_instance
+    from pipefill_opt.report import solution as rendering
+
+    problem = read_instance(arguments.instance)
+    report = search(
+        problem, arguments.solver, time_limit=arguments.time_limit, gap=arguments.gap, seed_number=arguments.seed
+    )
+    if arguments.output:
+        write_text(arguments.output, plan_text(problem, report.plan))
+    if arguments.gantt:
+        write_picture(arguments.gantt, problem, report.plan)
+    render = {"text": rendering.solution_text, "json": rendering.solution_json, "csv": rendering.solution_csv}
+    sys.stdout.write(render[arguments.format](report))
+    return 0
+
+
+def search(
+    problem: FillProblem, solver: str, *, time_limit: float | None = None, gap: Any = 0, seed_number: int = 0
+) -> Report:
+    """Solve, with progress on stderr and Ctrl-C; beside it both greedy plans, re-timing and the reasons for what stays empty.
+
+    Raises InfeasibleError or LimitError where there is no plan.
+    """
+    from fractions import Fraction
+
+    from pipefill_opt.cli.search import Monitor, watched
+    from pipefill_opt.report.solution import report
+    from pipefill_opt.solve.facade import solve
+    from pipefill_opt.solve.result import Limits
+
+    monitor, stop = Monitor(), Event()
+    limits = Limits(time=time_limit, gap=Fraction(gap), seed=seed_number, stop=stop, on_progress=monitor.note)
+    found = watched(lambda: solve(problem, solver=solver, limits=limits), monitor, stop)
+    _require_plan(found)
+    return report(problem, found, baselines(problem, found, Limits(seed=seed_number)))
+
+
+def baselines(problem: FillProblem, found: Solution, limits: Limits) -> tuple[Solution, ...]:
+    """PipeFill's greedy on contiguous bubbles and on all of them."""
+    from pipefill_opt.solve.facade import solve
+
+    return tuple(found if found.solver == name else solve(problem, solver=name, limits=limits) for name in BASELINES)
+
+
+def _require_plan(found: Solution) -> None:
+    from pipefill_opt.solve.result import Outcome
+
+    if found.outcome is Outcome.INFEASIBLE:
+        raise InfeasibleError(f"there is no plan ({found.reason}, {found.bound_origin})")
+    if found.plan is None:
+        raise LimitError(f"no plan found: {found.reason} after {found.seconds:.1f} s")
+
+
+def write_picture(path: Path, problem: FillProblem, plan: FillPlan) -> None:
+    """The Gantt picture of a plan."""
+    from pipefill_opt.files import write_bytes
+    from pipefill_opt.report.gantt import draw
+    from pipefill_opt.report.picture import plan_picture
+
+    write_bytes(path, draw(plan_picture(problem, plan), path.suffix[1:].lower()))
+
+
+def _read(arguments: argparse.Namespace) -> tuple[FillProblem, FillPlan]:
+    from pipefill_opt.fill.plan_file import read_plan
+    from pipefill_opt.fill.read import read_instance
+
+    problem = read_instance(arguments.instance)
+    return problem, read_plan(arguments.plan, problem)
+
+
+def run_certify(arguments: argparse.Namespace) -> int:
+    """`pipefill certify INSTANCE PLAN`: exit code 4 if a rule is broken."""
+    from pipefill_opt.fill.certify import certify
+    from pipefill_opt.report import certificate as rendering
+
+    problem, plan = _read(arguments)
+    verdict = certify(problem, plan)
+    render = {
+        "text": rendering.certificate_text,
+        "json": rendering.certificate_json,
+        "csv": rendering.certificate_csv,
+    }
+    sys.stdout.write(render[arguments.format](verdict))
+    return 0 if verdict.valid else CertificateError.exit_code
+
+
+def run_explain(arguments: argparse.Namespace) -> int:
+    """`pipefill explain INSTANCE PLAN`."""
+    from pipefill_opt.fill.certify import certify
+    from pipefill_opt.fill.explain import explain
+    from pipefill_opt.report import explanation as rendering
+
+    problem, plan = _read(arguments)
+    verdict = certify(problem, plan)
+    if not verdict.valid:
+        first = verdict.violations[0]
+        raise CertificateError(
+            f"{arguments.plan}: {first.place}: {first.code}: {first.message} (see `pipefill certify`)"
+        )
+    render = {
+        "text": rendering.explanation_text,
+        "json": rendering.explanation_json,
+        "csv": rendering.explanation_csv,
+    }
+    sys.stdout.write(render[arguments.format](explain(problem, plan)))
+    return 0

@@ -1,0 +1,101 @@
+"""Commands on the main job: `bubbles`, `import`, `export`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from pipefill_opt.cli.options import add_common, output_path, picture_path
+
+if TYPE_CHECKING:
+    from pipefill_opt.schedule.schedule import Schedule
+
+PLACEHOLDERS = {"F": 1, "B": 2, "I": 1, "W": 1, "R": 1}
+"""ms; written for the kinds of an imported order, to be replaced by the user."""
+
+
+def register(commands: Any) -> None:
+    """Add the commands of this module to the parser."""
+    bubbles = commands.add_parser("bubbles", help="times, bubbles, memory and causes of a main job")
+    bubbles.add_argument("main", metavar="MAIN", help="MAIN file (YAML or JSON; `pipefill schema main`)")
+    bubbles.add_argument("--gantt", type=picture_path, metavar="FILE", help="also draw it, .svg or .png")
+    add_common(bubbles, ("text", "json", "csv"))
+    bubbles.set_defaults(run=run_bubbles)
+
+    importer = commands.add_parser("import", help="make a MAIN file from another format")
+    importer.add_argument("kind", choices=("torch-csv",), help="torch.distributed.pipelining's order, compute only")
+    importer.add_argument("file", metavar="FILE")
+    importer.add_argument("-o", "--output", type=output_path, metavar="MAIN", help="default: stdout")
+    add_common(importer)
+    importer.set_defaults(run=run_import)
+
+    exporter = commands.add_parser("export", help="write a MAIN file's order in another format")
+    exporter.add_argument("kind", choices=("torch-csv",), help="torch.distributed.pipelining's order, compute only")
+    exporter.add_argument("main", metavar="MAIN")
+    exporter.add_argument("-o", "--output", type=output_path, metavar="FILE", help="default: stdout")
+    add_common(exporter)
+    exporter.set_defaults(run=run_export)
+
+
+def run_bubbles(arguments: argparse.Namespace) -> int:
+    """`pipefill bubbles MAIN`."""
+    from pipefill_opt.report import bubbles
+    from pipefill_opt.timeline.compute import timeline
+    from pipefill_opt.workload.main_file import read_main
+
+    result = timeline(read_main(arguments.main))
+    render = {"text": bubbles.bubbles_text, "json": bubbles.bubbles_json, "csv": bubbles.bubbles_csv}
+    text = render[arguments.format](result)
+    if arguments.gantt:
+        from pipefill_opt.files import write_bytes
+        from pipefill_opt.report.gantt import draw
+        from pipefill_opt.report.picture import main_picture
+
+        write_bytes(arguments.gantt, draw(main_picture(result), arguments.gantt.suffix[1:].lower()))
+    sys.stdout.write(text)
+    return 0
+
+
+def run_import(arguments: argparse.Namespace) -> int:
+    """`pipefill import torch-csv FILE -o MAIN`."""
+    from pipefill_opt.files import read_text
+    from pipefill_opt.schedule.torch_csv import read_torch_csv
+
+    schedule = read_torch_csv(read_text(arguments.file), file=arguments.file)
+    _write(arguments, main_text(schedule, arguments.file))
+    print("warning: durations are placeholders, put in your own", file=sys.stderr)
+    return 0
+
+
+def run_export(arguments: argparse.Namespace) -> int:
+    """`pipefill export torch-csv MAIN`."""
+    from pipefill_opt.schedule.torch_csv import write_torch_csv
+    from pipefill_opt.workload.main_file import read_main
+
+    _write(arguments, write_torch_csv(read_main(arguments.main).schedule))
+    return 0
+
+
+def _write(arguments: argparse.Namespace, text: str) -> None:
+    if arguments.output is None:
+        sys.stdout.write(text)
+        return
+    from pipefill_opt.files import write_text
+
+    write_text(arguments.output, text)
+
+
+def main_text(schedule: Schedule, source: str) -> str:
+    """A MAIN file (JSON, which YAML contains) of a schedule, with placeholder durations."""
+    import json
+
+    from pipefill_opt.schedule.actions import Kind
+
+    kinds = [kind.name for kind in Kind if kind.name in PLACEHOLDERS and (schedule.kind == kind).any()]
+    durations = {"unit": "ms", **{name: PLACEHOLDERS[name] for name in kinds}}
+    rows = ",\n    ".join(json.dumps([str(action) for action in schedule.row(d)]) for d in range(schedule.devices))
+    return (
+        f'{{"schedule": {{"placement": {json.dumps(list(schedule.placement))}, "actions": [\n    {rows}]}},\n'
+        f' "durations": {json.dumps(durations)}}}\n'
+    )
