@@ -35,7 +35,7 @@ COMPUTE: Final = frozenset({Kind.F, Kind.B, Kind.I, Kind.W, Kind.R})
 NO_MICROBATCH: Final = frozenset({Kind.REDUCE, Kind.STEP, Kind.UNSHARD, Kind.RESHARD})
 
 _TEXT: Final = {kind: kind.name for kind in Kind} | {Kind.REDUCE: "REDUCE_GRAD"}
-_KIND: Final = {text: kind for kind, text in _TEXT.items()} | {"REDUCE": Kind.REDUCE}
+_KIND: Final = {text: kind for kind, text in _TEXT.items() if kind is not Kind.STEP} | {"REDUCE": Kind.REDUCE}
 _PLAIN: Final = re.compile(r"([0-9]{1,9})([A-Z]+(?:_[A-Z]+)?)(?:([0-9]{1,9})(?:\.([0-9]{1,9}))?)?")
 _PAIR: Final = re.compile(r"\(([^;()]*);([^;()]*)\)OVERLAP_F_B")
 
