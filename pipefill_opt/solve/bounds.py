@@ -15,18 +15,23 @@ MAX_SUMS = 200_000
 """Most different sums of laps that `LapSums` lists."""
 
 
-def net_ticks(device: DeviceProblem, room: Room) -> int:
-    """Most ticks of operators that fit a room, whatever runs: after enter, leave, and the cheapest transfers if all slots are swapped."""
-    if not device.slots:
-        return 0
-    moves = min(least_moves(slot) for slot in device.slots)
+Item = tuple[int, int, int]
+"""(value, ticks, most pieces)."""
+
+
+def net_ticks(device: DeviceProblem, room: Room, moves: int, shortest: int) -> int:
+    """Most ticks of operators that fit a room after enter, leave and `moves` ticks of transfers, if none is shorter than `shortest`."""
     net = room.usable - device.enter - device.leave - moves
-    return net if net >= min(min(slot.ticks) for slot in device.slots) else 0
+    return net if net >= shortest else 0
 
 
 def capacity(device: DeviceProblem) -> int:
-    """Net ticks of all rooms over the H iterations: no plan runs operators for longer."""
-    return device.iterations * sum(net_ticks(device, room) for room in device.rooms)
+    """Net ticks of all rooms over the H iterations: no plan runs operators for longer. Some slot's transfers are paid wherever one runs."""
+    if not device.slots:
+        return 0
+    moves = min(least_moves(slot) for slot in device.slots)
+    shortest = min(min(slot.ticks) for slot in device.slots)
+    return device.iterations * sum(net_ticks(device, room, moves, shortest) for room in device.rooms)
 
 
 def most_operators(device: DeviceProblem, slot: Chain, periods: int = 1) -> int:
@@ -53,28 +58,22 @@ def most_laps(device: DeviceProblem, slot: Chain) -> int:
     return (most_operators(device, slot, periods) // slot.length + 1) // periods
 
 
-def value_after(slot: Chain, operators: int) -> int:
-    """Value of the first `operators` operators from the chain's beginning."""
-    laps, rest = divmod(operators, slot.length)
-    return laps * sum(slot.value) + sum(slot.value[:rest])
+def knapsack_items(device: DeviceProblem, slot: Chain) -> list[Item]:
+    """What a slot can do at most, in pieces: whole laps if the plan repeats, else each operator of the chain."""
+    if device.repeat:
+        return [(sum(slot.value), sum(slot.ticks), most_laps(device, slot))]
+    count = most_operators(device, slot)
+    times = [max(0, -((k - count) // slot.length)) for k in range(slot.length)]
+    return list(zip(slot.value, slot.ticks, times, strict=True))
 
 
 def simple_bound(device: DeviceProblem) -> int:
-    """An upper bound on the value of any plan of the device: each slot's own best, and the best use of all net ticks by value per tick."""
-    room = capacity(device)
-    if device.repeat:
-        items = [(sum(slot.value), sum(slot.ticks), most_laps(device, slot)) for slot in device.slots]
-        return fractional_knapsack(items, room)
-    alone = [most_operators(device, slot) for slot in device.slots]
-    own = sum(value_after(slot, count) for slot, count in zip(device.slots, alone, strict=True))
-    items = []
-    for slot, count in zip(device.slots, alone, strict=True):
-        for k, (value, ticks) in enumerate(zip(slot.value, slot.ticks, strict=True)):
-            items.append((value, ticks, max(0, -((k - count) // slot.length))))
-    return min(own, fractional_knapsack(items, room))
+    """An upper bound on the value of any plan: each slot's own best, and the best use of all net ticks by value per tick."""
+    items = [item for slot in device.slots for item in knapsack_items(device, slot)]
+    return fractional_knapsack(items, capacity(device))
 
 
-def fractional_knapsack(items: Sequence[tuple[int, int, int]], room: int) -> int:
+def fractional_knapsack(items: Sequence[Item], room: int) -> int:
     """floor of the best fractional choice of (value, size, most) in `room`: an upper bound on every whole choice."""
     total = 0
     for value, size, most in sorted(items, key=lambda item: Fraction(-item[0], item[1])):

@@ -7,7 +7,7 @@ numbers are those of docs/design.md, section 4.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import gcd, lcm
 
@@ -153,6 +153,7 @@ class Compiled:
     problem: FillProblem
     unit: Fraction
     value: tuple[tuple[tuple[int, ...], ...], ...]
+    _chains: dict[tuple[int, int, int], Chain] = field(default_factory=dict, compare=False, repr=False)
 
     def rooms(self, class_index: int) -> tuple[Room, ...]:
         """The bubbles of a class after the guard."""
@@ -161,6 +162,12 @@ class Compiled:
 
     def chain(self, class_index: int, job_index: int, configuration_index: int) -> Chain:
         """One slot on one class. Raises InputError for a swapped job without bandwidths."""
+        key = (class_index, job_index, configuration_index)
+        if key not in self._chains:
+            self._chains[key] = self._chain(*key)
+        return self._chains[key]
+
+    def _chain(self, class_index: int, job_index: int, configuration_index: int) -> Chain:
         job = self.problem.jobs[job_index]
         configuration = job.configurations[configuration_index]
         operators = configuration.operators

@@ -1,0 +1,222 @@
+"""The whole problem: how many devices of each class get which residents.
+
+A lazy exact scheme. Every column first counts with a simple upper bound; the integer master chooses multiplicities with these; only the
+columns that it uses are evaluated by the device solver, and the master is solved again, until its optimum uses evaluated columns
+only. Its value with bounds is an upper bound on the problem at any time, its value with what was found is the incumbent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Final, Protocol
+
+from pipefill_opt.solve.column import Column, MasterResult
+from pipefill_opt.solve.columns import list_columns
+from pipefill_opt.solve.device import Compiled, DevicePlan, DeviceProblem, DeviceResult
+from pipefill_opt.solve.greedy import Choice
+from pipefill_opt.solve.result import Limits, Reason
+from pipefill_opt.solve.watch import Watch
+
+SLICES: Final = 8
+"""With a time limit, a device search first gets this fraction of the time that is left; if it is needed again, twice as much as before."""
+SHORTEST_SLICE: Final = 1.0
+
+
+class DeviceSolver(Protocol):
+    """Solves one device: `solve_dp`, or its twins in CP-SAT and MILP."""
+
+    def __call__(self, device: DeviceProblem, limits: Limits, *, hint: DevicePlan | None = None) -> DeviceResult: ...
+
+
+MasterSolver = Callable[[Sequence[int], Sequence[Column], Sequence[int], Sequence[int], Limits], MasterResult]
+"""(value of each column, columns, count of each class, copies of each job, limits): see `MasterResult`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """Chosen devices (`Choice` by column) with their total value over H iterations, an upper bound on it, and what proved that bound."""
+
+    choices: tuple[Choice, ...]
+    value: int
+    bound: int
+    origin: str
+    reason: Reason
+
+
+def allocate(
+    compiled: Compiled,
+    iterations: int,
+    solve_device: DeviceSolver,
+    solve_master: MasterSolver,
+    watch: Watch,
+    *,
+    start: Sequence[Choice] = (),
+    beat: int = 0,
+    tell: Callable[[int, int, str], None] | None = None,
+) -> Allocation:
+    """The best choice for H = `iterations`, proved unless a limit ends the search first.
+
+    start: plans known already (greedy's). beat: a value that is known otherwise; the search ends, proved, when no choice is worth more.
+    tell(value, bound, note) hears of progress.
+    """
+    search = _Allocator(compiled, iterations, solve_device, solve_master, watch, start)
+    return search.answer(search.run(beat, tell))
+
+
+class _Allocator:
+    """The state of the search.
+
+    upper: by column, a bound on the value of one such device. closed: no search will move the bound any more. The columns after
+    the first `listed` stand for residents that are not listed.
+    """
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        iterations: int,
+        solve_device: DeviceSolver,
+        solve_master: MasterSolver,
+        watch: Watch,
+        start: Sequence[Choice],
+    ) -> None:
+        self.compiled = compiled
+        self.iterations = iterations
+        self.solve_device = solve_device
+        self.solve_master = solve_master
+        self.watch = watch
+        problem = compiled.problem
+        self.counts = [device.count for device in problem.devices]
+        self.copies = [job.copies for job in problem.jobs]
+        listed = list_columns(compiled, iterations)
+        rest = [(Column(c, ()), bound) for c, bound in enumerate(listed.rest) if bound is not None]
+        self.listed = len(listed.columns)
+        self.columns = [*listed.columns, *(column for column, _ in rest)]
+        self.upper = [*listed.bounds, *(bound for _, bound in rest)]
+        self.results: list[DeviceResult | None] = [None] * len(self.columns)
+        self.closed = [k >= self.listed for k in range(len(self.columns))]
+        self.slices: dict[int, float] = {}
+        self.known: dict[DeviceProblem, DeviceResult] = {}
+        self.origins: set[str] = set()
+        place = {(column.class_index, column.residents): k for k, column in enumerate(listed.columns)}
+        for choice in start:
+            k = place.get((choice.device.class_index, choice.device.residents))
+            if k is not None:
+                self.results[k] = DeviceResult(choice.value, self.upper[k], choice.plan, "greedy")
+        self.bound = sum(
+            count
+            * max([0, *(u for u, column in zip(self.upper, self.columns, strict=True) if column.class_index == c)])
+            for c, count in enumerate(self.counts)
+        )
+        self.best = self.master([self.lower(k) for k in range(len(self.columns))])
+
+    def lower(self, k: int) -> int:
+        """The best value found for a column."""
+        result = self.results[k]
+        return result.value if result is not None and result.plan is not None else 0
+
+    def run(self, beat: int, tell: Callable[[int, int, str], None] | None) -> Reason:
+        """Evaluate columns until the bound is met or a limit is reached."""
+        while True:
+            ended = self.watch.ended()
+            if ended is not None:
+                return ended
+            relaxed = self.master(self.upper)
+            self.bound = min(self.bound, relaxed.bound)
+            if tell is not None:
+                done = sum(result is not None for result in self.results)
+                tell(self.best.value, self.bound, f"{done} of {self.listed} sets of residents searched")
+            if self.bound <= max(beat, self.best.value):
+                return Reason.PROVED
+            one = self.iterations / self.compiled.unit
+            if self.bound - self.best.value <= self.watch.limits.gap * max(one, Fraction(self.best.value)):
+                return Reason.GAP_LIMIT
+            used = [k for k, number in enumerate(relaxed.multiplicity) if number]
+            wanted = [k for k in used if not self.closed[k] and self.lower(k) < self.upper[k]]
+            if not wanted:
+                return relaxed.reason if relaxed.reason is not Reason.PROVED else self.why_open(relaxed)
+            for k in sorted(wanted, key=lambda k: -self.upper[k] * relaxed.multiplicity[k]):
+                if self.watch.ended() is None:
+                    self.evaluate(k)
+            found = self.master([self.lower(k) for k in range(len(self.columns))])
+            if found.value > self.best.value:
+                self.best = found
+
+    def why_open(self, relaxed: MasterResult) -> Reason:
+        """The limit at which a used column's own search ended, where all used columns are evaluated as far as they will be."""
+        for k, number in enumerate(relaxed.multiplicity):
+            result = self.results[k]
+            if number and result is not None and not result.proved:
+                return result.reason
+        return Reason.WORK_LIMIT
+
+    def evaluate(self, k: int) -> None:
+        """Solve a column's device, within its share of the time."""
+        column = self.columns[k]
+        device = self.compiled.device(column.class_index, column.residents, self.iterations)
+        key = replace(device, class_index=0)
+        before = self.results[k]
+        limits = self.watch.left()
+        if limits.time is not None:
+            share = self.slices.get(k, max(SHORTEST_SLICE, limits.time / SLICES))
+            self.slices[k] = 2 * share
+            limits = replace(limits, time=min(share, limits.time))
+        result = self.known.get(key)
+        if result is None:
+            result = self.solve_device(device, limits, hint=before.plan if before is not None else None)
+            if result.proved:
+                self.known[key] = result
+        self.origins.add(result.origin)
+        self.upper[k] = min(self.upper[k], result.bound)
+        self.closed[k] = result.proved or result.reason is not Reason.TIME_LIMIT
+        if before is None or result.value >= before.value:
+            self.results[k] = result
+
+    def master(self, values: Sequence[int]) -> MasterResult:
+        """The integer master, without its columns that others make useless."""
+        best: dict[tuple[int, tuple[tuple[int, int], ...]], int] = {}
+        for k, column in enumerate(self.columns):
+            if values[k] > 0:
+                key = (column.class_index, column.usage)
+                if key not in best or values[k] > values[best[key]]:
+                    best[key] = k
+        chosen = list(best.values())
+        free = self.unlimited(chosen, values)
+        if free is not None:
+            return free
+        columns = [self.columns[k] for k in chosen]
+        part = self.solve_master([values[k] for k in chosen], columns, self.counts, self.copies, self.watch.left())
+        multiplicity = [0] * len(self.columns)
+        for k, number in zip(chosen, part.multiplicity, strict=True):
+            multiplicity[k] = number
+        return replace(part, multiplicity=tuple(multiplicity))
+
+    def unlimited(self, chosen: Sequence[int], values: Sequence[int]) -> MasterResult | None:
+        """The best column of each class on all its devices, if there are copies enough: then no choice is better."""
+        multiplicity = [0] * len(self.columns)
+        copies = list(self.copies)
+        for c, count in enumerate(self.counts):
+            own = [k for k in chosen if self.columns[k].class_index == c]
+            if own:
+                top = max(own, key=lambda k: (values[k], self.closed[k], -len(self.columns[k].residents)))
+                multiplicity[top] = count
+                for job, used in self.columns[top].usage:
+                    copies[job] -= used * count
+        if min(copies, default=0) < 0:
+            return None
+        value = sum(number * values[k] for k, number in enumerate(multiplicity))
+        return MasterResult(tuple(multiplicity), value, value)
+
+    def answer(self, reason: Reason) -> Allocation:
+        """The incumbent as choices."""
+        choices = []
+        for k, number in enumerate(self.best.multiplicity):
+            result = self.results[k]
+            if number and result is not None and result.plan is not None:
+                column = self.columns[k]
+                device = self.compiled.device(column.class_index, column.residents, self.iterations)
+                choices.append(Choice(device, result.plan, result.value, number))
+        origin = " and ".join(sorted(self.origins - {"greedy"})) or "capacity"
+        bound = max(self.bound, self.best.value)
+        return Allocation(tuple(choices), self.best.value, bound, f"integer master over columns: {origin}", reason)

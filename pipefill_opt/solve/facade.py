@@ -1,0 +1,158 @@
+"""`solve(problem, solver=..., limits=...)`: the one entry to every solver. No plan leaves it uncertified."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any, Final
+
+from pipefill_opt.errors import CertificateError, InputError
+from pipefill_opt.fill.certify import certify
+from pipefill_opt.fill.plan import FillPlan, Pattern, Phase
+from pipefill_opt.fill.problem import FillProblem, Objective
+from pipefill_opt.solve.device import Compiled, compile_problem
+from pipefill_opt.solve.greedy import Kinds, contiguous, every_kind
+from pipefill_opt.solve.lengths import Answer, search_exact, search_greedy
+from pipefill_opt.solve.result import Limits, Outcome, Reason, Solution
+from pipefill_opt.solve.watch import Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Solver:
+    """What a solver is and can do. exact: it ends with a proof if no limit stops it.
+
+    kinds: the bubbles of a greedy solver. device and master: `module:function` of an exact one, imported when it runs.
+    """
+
+    name: str
+    description: str
+    exact: bool
+    packages: tuple[str, ...] = ()
+    kinds: Kinds | None = None
+    device: str = ""
+    master: str = ""
+
+
+_LAYER: Final = "pipefill_opt.solve."
+SOLVERS: Final[Mapping[str, Solver]] = {
+    solver.name: solver
+    for solver in (
+        Solver("greedy", "PipeFill's plan algorithm, contiguous bubbles only", False, kinds=contiguous),
+        Solver("greedy-all", "PipeFill's plan algorithm on all bubbles", False, kinds=every_kind),
+        Solver(
+            "dp",
+            "dynamic program and value iteration over positions, CP-SAT for the choice of devices",
+            True,
+            ("numpy", "numba", "ortools"),
+            device="exact:solve_exact",
+            master="cpsat_master:solve_master",
+        ),
+        Solver(
+            "cpsat",
+            "CP-SAT models",
+            True,
+            ("ortools",),
+            device="cpsat:solve_device",
+            master="cpsat_master:solve_master",
+        ),
+        Solver(
+            "milp",
+            "mixed-integer models in PuLP, solved by HiGHS",
+            True,
+            ("pulp", "highspy"),
+            device="milp:solve_device",
+            master="milp:solve_master",
+        ),
+    )
+}
+AUTO: Final = "auto"
+
+
+def solver_names() -> tuple[str, ...]:
+    """All names that `solve` accepts."""
+    return (AUTO, *SOLVERS)
+
+
+def solve(problem: FillProblem, *, solver: str = AUTO, limits: Limits | None = None) -> Solution:
+    """A plan of the greatest throughput, with a proven bound, certified.
+
+    solver: a name of `SOLVERS`, or `auto`. A limit that is reached ends the search with the best plan so far; the empty plan is always
+    there, so there is always a plan. Raises InputError for an unknown solver or an objective that is not solved yet, CertificateError if
+    the plan breaks a rule (a bug of ours).
+    """
+    if solver not in solver_names():
+        raise InputError(f"expected one of {', '.join(solver_names())}", value=solver, where="solver")
+    if problem.objective is not Objective.THROUGHPUT:
+        raise InputError(
+            "expected throughput (plans for the objectives over time can be certified, not yet searched for)",
+            value=str(problem.objective),
+            where="objective",
+        )
+    watch = Watch(limits if limits is not None else Limits())
+    notes: list[str] = []
+    if solver == AUTO:
+        solver = "dp"
+        notes.append("auto: dp (exact for every instance; devices too large for it are left to CP-SAT)")
+    chosen = SOLVERS[solver]
+    compiled = compile_problem(problem)
+    if chosen.kinds is not None:
+        answer = search_greedy(compiled, chosen.kinds, watch)
+    else:
+        answer = search_exact(compiled, _function(chosen.device), _function(chosen.master), watch)
+    return _solution(compiled, chosen, answer, watch, tuple(notes))
+
+
+def _function(place: str) -> Any:
+    """The function of `module:function` in this layer."""
+    module, name = place.split(":")
+    return getattr(import_module(_LAYER + module), name)
+
+
+def _solution(compiled: Compiled, solver: Solver, answer: Answer, watch: Watch, notes: tuple[str, ...]) -> Solution:
+    """The answer as a certified plan."""
+    problem = compiled.problem
+    plan = _plan(compiled, answer)
+    certificate = certify(problem, plan)
+    objective = answer.value * compiled.unit
+    if not certificate.valid or certificate.objective != objective:
+        found = "; ".join(f"{v.code} at {v.place}: {v.message}" for v in certificate.violations)
+        raise CertificateError(
+            f"the plan of solver {solver.name} failed its certificate, a bug of ours: "
+            + (found or f"objective {certificate.objective}, not {objective}")
+        )
+    proved = answer.value == answer.bound
+    return Solution(
+        outcome=Outcome.OPTIMAL if proved else Outcome.FEASIBLE,
+        reason=Reason.PROVED if proved else answer.reason,
+        plan=plan,
+        objective=objective,
+        bound=answer.bound * compiled.unit,
+        bound_origin=answer.origin,
+        solver=solver.name,
+        seconds=watch.seconds(),
+        seed=watch.limits.seed,
+        versions=_versions(solver),
+        notes=notes,
+        certificate=certificate,
+    )
+
+
+def _plan(compiled: Compiled, answer: Answer) -> FillPlan:
+    """The choices as patterns, with an empty one for the devices of a class that get no work."""
+    patterns: list[Pattern] = []
+    for c, device_class in enumerate(compiled.problem.devices):
+        own = [choice for choice in answer.choices if choice.device.class_index == c]
+        patterns += [compiled.pattern(choice.device, choice.plan, choice.multiplicity) for choice in own]
+        idle = device_class.count - sum(choice.multiplicity for choice in own)
+        if idle:
+            patterns.append(Pattern(device_class.name, idle, (Phase((), ()),)))
+    return FillPlan(tuple(patterns), iterations=answer.iterations)
+
+
+def _versions(solver: Solver) -> dict[str, str]:
+    """Versions of Python, this package, and what the solver stands on."""
+    packages = ("pipefill_opt", *solver.packages)
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
