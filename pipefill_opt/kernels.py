@@ -9,16 +9,18 @@ import logging
 from collections.abc import Callable
 from functools import cache
 from threading import Timer
+from time import monotonic
 from typing import Any, Final, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 INTERPRETED: Final = 20_000
-"""Up to this many steps a kernel is interpreted (unless numba has compiled it already)."""
+"""Up to this many steps (actions of a schedule) a kernel is interpreted, unless numba has compiled it already."""
 _PATIENCE: Final = 2.0
 
 _log = logging.getLogger(__name__)
+_spent = [0.0]
 _compiled: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
@@ -53,19 +55,24 @@ def _njit() -> Any:
 
 
 def _announced(twin: Callable[P, T]) -> Callable[P, T]:
-    """`twin`, whose compilation is announced in the log if it takes more than two seconds."""
+    """`twin`; once all that has been compiled in this process took two seconds, the log says what the wait is for."""
 
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        known = len(twin.signatures)  # type: ignore[attr-defined]
-        if known:
+        if len(twin.signatures):  # type: ignore[attr-defined]
             return twin(*args, **kwargs)
-        message = "compiling %s for this machine (a few seconds, once)"
-        timer = Timer(_PATIENCE, _log.info, (message, twin.__name__))
+        begun = monotonic()
+        timer = Timer(max(0.0, _PATIENCE - _spent[0]), _announce)
         timer.daemon = True
         timer.start()
         try:
             return twin(*args, **kwargs)
         finally:
             timer.cancel()
+            _spent[0] += monotonic() - begun
 
     return run
+
+
+@cache
+def _announce() -> None:
+    _log.info("compiling kernels for this machine (some seconds, once)")

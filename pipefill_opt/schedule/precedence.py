@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,9 +13,6 @@ from pipefill_opt.schedule.actions import Kind
 from pipefill_opt.schedule.deadlock import deadlock
 from pipefill_opt.schedule.schedule import Bool, Int8, Int32, Int64, Schedule
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
 
 class Edge(IntEnum):
     """Why an action waits for another. Stored as int8."""
@@ -24,6 +20,11 @@ class Edge(IntEnum):
     DATA = 0  # it needs what the other made
     ORDER = 1  # it stands behind the other in its device's row
     BLOCK = 2  # from the F of a pair to its B when both are one block: they start together
+
+
+# Plain integers for the kernels.
+_DATA, _ORDER, _BLOCK = map(int, Edge)
+_F, _B, _I, _W, _R, _REDUCE, _STEP = map(int, (Kind.F, Kind.B, Kind.I, Kind.W, Kind.R, Kind.REDUCE, Kind.STEP))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,13 +62,7 @@ def precedence(schedule: Schedule, *, block: bool = False, global_norm: bool = F
 
     Raises ScheduleError: `deadlock` with the cycle, `missing` where an action waits for one that is nowhere (`validate` says more).
     """
-    columns, kinds = _candidates(schedule)
-    if block and schedule.paired.any():
-        columns, kinds = _as_blocks(columns, kinds, np.flatnonzero(schedule.paired))
-    present = columns >= 0
-    first = np.zeros(schedule.size + 1, dtype=np.int64)
-    np.cumsum(present.sum(axis=1), out=first[1:])
-    pred, kind = columns[present], kinds[present]
+    first, pred, kind = _edges(schedule, block)
     if global_norm:
         first, pred, kind = _with_global_norm(schedule, first, pred, kind)
     device = schedule.device()
@@ -78,7 +73,7 @@ def precedence(schedule: Schedule, *, block: bool = False, global_norm: bool = F
 def _topological(schedule: Schedule, first: Int64, pred: Int32, kind: Int8, block: bool) -> Int32:
     order = np.empty(schedule.size, dtype=np.int32)
     position = schedule.row_start[:-1].copy()
-    done = kernel(_replay, len(pred) + schedule.size)(schedule.row_start, first, pred, position, order)
+    done = kernel(_replay, schedule.size)(schedule.row_start, first, pred, position, order)
     if done < schedule.size:
         raise deadlock(schedule, first, pred, position, block)
     return order
@@ -122,67 +117,134 @@ def _replay(row_start: Int64, first: Int64, pred: Int32, position: Int64, order:
     return count
 
 
-def _candidates(schedule: Schedule) -> tuple[Int32, Int8]:
-    """Predecessors as a table, int32[n, c] with -1 for none, and their kinds: one column for each rule that the schedule needs."""
-    kind, n = schedule.kind, schedule.size
-    index = np.arange(n, dtype=np.int32)
-    place = _Places(schedule)
-    forward, backward = kind == Kind.F, (kind == Kind.B) | (kind == Kind.I)
-    weight, again = kind == Kind.W, kind == Kind.R
-
-    order = index - 1
-    order[schedule.row_start[:-1][np.diff(schedule.row_start) > 0]] = -1
-    columns = [order]
-
-    flow = np.full(n, -1, dtype=np.int32)
-    place.look_up(flow, forward, Kind.F, stage=place.before)
-    place.look_up(flow, backward, Kind.I, stage=place.behind)
-    columns.append(flow)
-
-    own = np.full(n, -1, dtype=np.int32)
-    place.look_up(own, backward | again, Kind.F)
-    place.look_up(own, weight, Kind.I)
-    columns.append(own)
-
-    if again.any():
-        redone = np.full(n, -1, dtype=np.int32)
-        place.look_up(redone, backward, Kind.R, needed=False)
-        columns.append(redone)
-    if (schedule.part > 0).any():
-        slices = np.full(n, -1, dtype=np.int32)
-        place.look_up(slices, forward & (schedule.part > 0), Kind.F, part=-1)
-        place.look_up(slices, backward & (schedule.part < place.last_part), Kind.I, part=+1)
-        columns.append(slices)
-    if (kind >= Kind.REDUCE).any():
-        columns.append(_closing(schedule))
-    kinds = np.full((n, len(columns)), Edge.DATA, dtype=np.int8)
-    kinds[:, 0] = Edge.ORDER
-    return np.stack(columns, axis=1), kinds
+def _edges(schedule: Schedule, block: bool) -> tuple[Int64, Int32, Int8]:
+    """All edges but those of `global_norm`: first, pred and kind as in `Precedence`."""
+    n, stages = schedule.size, schedule.stages
+    compute = schedule.kind <= Kind.R
+    if (
+        sorted(stage for pipe in schedule.pipes for stage in pipe) != list(range(stages))
+        or int(schedule.stage.max(initial=-1)) >= stages
+        or (compute & (schedule.microbatch < 0)).any()
+    ):
+        raise _invalid(schedule)
+    pipe = np.zeros(stages, dtype=np.int32)
+    before, behind = np.full(stages, -1, dtype=np.int32), np.full(stages, -1, dtype=np.int32)
+    for number, stops in enumerate(schedule.pipes):
+        pipe[list(stops)] = number
+        before[list(stops[1:])] = stops[:-1]
+        behind[list(stops[:-1])] = stops[1:]
+    columns = (schedule.kind, schedule.stage, schedule.microbatch, schedule.part)
+    microbatches, parts = (np.zeros(len(schedule.pipes), dtype=np.int64) for _ in range(2))
+    kernel(_count, n)(schedule.stage, schedule.microbatch, schedule.part, pipe, microbatches, parts)
+    base = np.append(0, np.cumsum(microbatches[pipe] * parts[pipe]))
+    if base[-1] > n:  # a valid schedule has an F for each of these places
+        raise _invalid(schedule)
+    places = np.full((3, int(base[-1])), -1, dtype=np.int32)
+    gradient = np.full(stages, -1, dtype=np.int32)
+    kernel(_place, n)(*columns, base, parts[pipe], places, gradient)
+    first = np.empty(n + 1, dtype=np.int64)
+    pred, kind = np.empty(5 * n, dtype=np.int32), np.empty(5 * n, dtype=np.int8)
+    rows = (schedule.row_start, schedule.paired & block)
+    count = kernel(_write, n)(*columns, *rows, before, behind, base, parts[pipe], places, gradient, first, pred, kind)
+    if count < 0:
+        raise _invalid(schedule)
+    return first, pred[:count].copy(), kind[:count].copy()
 
 
-def _closing(schedule: Schedule) -> Int32:
-    """What REDUCE and STEP wait for beside their row: the last B or W of the stage, the last other action of the device."""
-    kind, starts = schedule.kind, schedule.row_start
-    column = np.full(schedule.size, -1, dtype=np.int32)
-    gradients = np.flatnonzero((kind == Kind.B) | (kind == Kind.W))
-    last = np.full(schedule.stages, -1, dtype=np.int32)
-    last[schedule.stage[gradients]] = gradients
-    reduces = np.flatnonzero(kind == Kind.REDUCE)
-    column[reduces] = last[schedule.stage[reduces]]
-    for step in np.flatnonzero(kind == Kind.STEP):
-        end = int(starts[np.searchsorted(starts, step, side="right")]) - 1
-        if step != end:
-            column[step] = end
-    return column
+def _count(stage: Int32, microbatch: Int32, part: Int32, pipe: Int32, microbatches: Int64, parts: Int64) -> None:
+    """Kernel: micro-batches and parts of every pipe, one more than the largest that stands in the schedule."""
+    for action in range(len(stage)):
+        if microbatch[action] >= 0:
+            p = pipe[stage[action]]
+            microbatches[p] = max(microbatches[p], microbatch[action] + 1)
+            parts[p] = max(parts[p], part[action] + 1, 1)
 
 
-def _as_blocks(columns: Int32, kinds: Int8, pairs: Int64) -> tuple[Int32, Int8]:
-    """Move what the B of each pair waits for, its row apart, to the F."""
-    moved = np.full((len(columns), columns.shape[1] - 1), -1, dtype=np.int32)
-    moved[pairs] = columns[pairs + 1, 1:]
-    columns[pairs + 1, 1:] = -1
-    kinds[pairs + 1, 0] = Edge.BLOCK
-    return np.hstack([columns, moved]), np.hstack([kinds, np.full(moved.shape, Edge.DATA, dtype=np.int8)])
+def _place(
+    kind: Int8, stage: Int32, microbatch: Int32, part: Int32, base: Int64, parts: Int64, places: Int32, gradient: Int32
+) -> None:
+    """Kernel: where the F, the B or I, and the R of every (stage, micro-batch, part) stand; the last B or W of every stage."""
+    for action in range(len(kind)):
+        k, s = kind[action], stage[action]
+        if k in (_B, _W):
+            gradient[s] = action
+        table = 0 if k == _F else 1 if k in (_B, _I) else 2 if k == _R else -1
+        if table >= 0:
+            places[table, base[s] + microbatch[action] * parts[s] + max(part[action], 0)] = action
+
+
+def _write(
+    kind: Int8,
+    stage: Int32,
+    microbatch: Int32,
+    part: Int32,
+    row_start: Int64,
+    block: Bool,
+    before: Int32,
+    behind: Int32,
+    base: Int64,
+    parts: Int64,
+    places: Int32,
+    gradient: Int32,
+    first: Int64,
+    pred: Int32,
+    edge: Int8,
+) -> int:
+    """Kernel: the predecessors of every action, into `first`, `pred` and `edge`. Returns their number, -1 if one is nowhere.
+
+    block: bool[n], true on the F of pairs that are one block: it also takes what its B waits for.
+    """
+    count = 0
+    found = np.empty(4, dtype=np.int32)
+    first[0] = 0
+    for row in range(len(row_start) - 1):
+        for action in range(row_start[row], row_start[row + 1]):
+            last = action + 2 if block[action] else action + 1
+            if action > row_start[row]:
+                pred[count], edge[count] = action - 1, _ORDER
+                count += 1
+                if block[action - 1]:
+                    edge[count - 1] = _BLOCK
+                    last = action
+            for member in range(action, last):
+                k, s = kind[member], stage[member]
+                at = base[s] + microbatch[member] * parts[s] + max(part[member], 0)
+                wanted = 0
+                if k == _F:
+                    if before[s] >= 0:
+                        found[wanted] = places[0, at - base[s] + base[before[s]]]
+                        wanted += 1
+                    if part[member] > 0:
+                        found[wanted] = places[0, at - 1]
+                        wanted += 1
+                elif k in (_B, _I):
+                    found[0] = places[0, at]
+                    wanted = 1
+                    if behind[s] >= 0:
+                        found[wanted] = places[1, at - base[s] + base[behind[s]]]
+                        wanted += 1
+                    if max(part[member], 0) + 1 < parts[s]:
+                        found[wanted] = places[1, at + 1]
+                        wanted += 1
+                    if places[2, at] >= 0:
+                        found[wanted] = places[2, at]
+                        wanted += 1
+                elif k in (_W, _R):
+                    found[0] = places[1 if k == _W else 0, at]
+                    wanted = 1
+                elif k == _REDUCE and gradient[s] >= 0:
+                    found[0] = gradient[s]
+                    wanted = 1
+                elif k == _STEP and member + 1 < row_start[row + 1]:
+                    found[0] = row_start[row + 1] - 1
+                    wanted = 1
+                for number in range(wanted):
+                    if found[number] < 0:
+                        return -1
+                    pred[count], edge[count] = found[number], _DATA
+                    count += 1
+            first[action + 1] = count
+    return count
 
 
 def _with_global_norm(schedule: Schedule, first: Int64, pred: Int32, kind: Int8) -> tuple[Int64, Int32, Int8]:
@@ -196,73 +258,8 @@ def _with_global_norm(schedule: Schedule, first: Int64, pred: Int32, kind: Int8)
     return first + np.cumsum(extra), pred, kind
 
 
-class _Places:
-    """Where the F, the B or I, and the R of every (stage, micro-batch, part) stand: a dense table for each."""
-
-    def __init__(self, schedule: Schedule) -> None:
-        self.schedule = schedule
-        stages = schedule.stages
-        self.before = np.full(stages, -1, dtype=np.int32)
-        self.behind = np.full(stages, -1, dtype=np.int32)
-        microbatches = np.zeros(stages, dtype=np.int64)
-        parts = np.zeros(stages, dtype=np.int64)
-        work = (schedule.microbatch >= 0) & (schedule.stage >= 0)
-        np.maximum.at(microbatches, schedule.stage[work], schedule.microbatch[work] + 1)
-        np.maximum.at(parts, schedule.stage[work], np.maximum(schedule.part[work], 0) + 1)
-        for pipe in schedule.pipes:
-            stops = np.array(pipe, dtype=np.int32)
-            self.before[stops[1:]] = stops[:-1]
-            self.behind[stops[:-1]] = stops[1:]
-            microbatches[stops] = microbatches[stops].max(initial=0)
-            parts[stops] = parts[stops].max(initial=0)
-        self.parts = parts
-        self.base = np.zeros(stages + 1, dtype=np.int64)
-        np.cumsum(microbatches * parts, out=self.base[1:])
-        if self.base[-1] > max(schedule.size, 1):
-            raise _missing(schedule)
-        self.last_part = parts[schedule.stage] - 1
-        self.slot = (
-            self.base[schedule.stage] + schedule.microbatch * parts[schedule.stage] + np.maximum(schedule.part, 0)
-        )
-        kind = schedule.kind
-        self.table = {
-            Kind.F: self._fill(kind == Kind.F),
-            Kind.I: self._fill((kind == Kind.B) | (kind == Kind.I)),
-            Kind.R: self._fill(kind == Kind.R),
-        }
-
-    def _fill(self, mask: Bool) -> Int32:
-        table = np.full(int(self.base[-1]), -1, dtype=np.int32)
-        indices = np.flatnonzero(mask).astype(np.int32)
-        table[self.slot[indices]] = indices
-        return table
-
-    def look_up(
-        self,
-        column: Int32,
-        mask: Bool,
-        kind: Kind,
-        *,
-        stage: npt.NDArray[Any] | None = None,
-        part: int = 0,
-        needed: bool = True,
-    ) -> None:
-        """Put into `column`, for the actions of `mask`, the action of `kind` (I stands for B too) of the stage `stage[s]` or their own."""
-        indices = np.flatnonzero(mask)
-        slot = self.slot[indices]
-        if stage is not None:
-            own = self.schedule.stage[indices]
-            there = stage[own] >= 0
-            indices, own, slot = indices[there], own[there], slot[there]
-            slot = slot - self.base[own] + self.base[stage[own]]
-        found = self.table[kind][slot + part]
-        if needed and (found < 0).any():
-            raise _missing(self.schedule)
-        column[indices] = found
-
-
-def _missing(schedule: Schedule) -> ScheduleError:
-    """The error for an action that waits for one that is nowhere: `validate` knows which, as far as it finds fault."""
+def _invalid(schedule: Schedule) -> ScheduleError:
+    """The error for a schedule on which the kernels cannot run: `validate` says what is wrong with it."""
     from pipefill_opt.schedule.validate import validate
 
     validate(schedule)

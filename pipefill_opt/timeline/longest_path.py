@@ -19,13 +19,13 @@ def longest_path(precedence: Precedence, duration: Int64, lag: Int64, *, runs: i
     kind `ORDER` keeps the device busy between two neighbours. A lag may be negative as long as no start gets below 0.
     runs: how often it will be called on such inputs, so that many small ones are compiled as well.
     """
-    run = kernel(_forward, (len(precedence.pred) + len(duration)) * runs)
+    run = kernel(_forward, len(duration) * runs)
     return run(precedence.order, precedence.first, precedence.pred, duration, lag)
 
 
 def latest_end(precedence: Precedence, duration: Int64, lag: Int64, makespan: int) -> Int64:
     """int64[n]: the latest end of every action with which nothing ends after `makespan`. Arguments as in `longest_path`."""
-    run = kernel(_backward, len(precedence.pred) + len(duration))
+    run = kernel(_backward, len(duration))
     return run(precedence.order, precedence.first, precedence.pred, duration, lag, makespan)
 
 
@@ -35,7 +35,7 @@ def binding_edge(precedence: Precedence, actions: Int64, start: Int64, end: Int6
     Ties: another device before the own one, data before order, then the smaller stage, micro-batch, part and index.
     """
     schedule = precedence.schedule
-    run = kernel(_binding, 4 * len(actions))
+    run = kernel(_binding, len(actions))
     return run(
         actions,
         precedence.first,

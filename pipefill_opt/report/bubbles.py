@@ -1,0 +1,168 @@
+"""Times, bubbles and memory of a main job as JSON, as CSV and as a table for people; fast on millions of actions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pipefill_opt.report.tables import csv_text, percent, text_table
+from pipefill_opt.schedule.actions import NO_MICROBATCH, Action, Kind
+from pipefill_opt.schedule.schedule import Int64, Schedule
+from pipefill_opt.timeline.timeline import EDGES, KINDS, PHASES, BubbleTable, Timeline
+from pipefill_opt.units import format_bytes, format_time
+from pipefill_opt.workload.weights import is_block
+
+CSV_HEADER = (
+    "device",
+    "start",
+    "length",
+    "kind",
+    "phase",
+    "cause_edge",
+    "cause_action",
+    "cause_device",
+    "next_action",
+    "slack",
+    "free_bytes",
+)
+
+
+def bubbles_json(timeline: Timeline) -> str:
+    """A JSON document; times in ticks (ns), sizes in bytes.
+
+    period, makespan, span, bubble_ratio (a number), bubble_ratio_exact (a fraction as text), and devices, each with device, busy,
+    idle (period - busy), peak_bytes, actions and bubbles. actions: text, start, end of each, in order; an overlapped pair is one entry
+    if it is one block, two if not. bubbles: start, length, kind, phase, cause {edge, action, device}, next_action, slack, free_bytes
+    of each, in order of start. What there is not is null: sizes without a memory model, actions around a device without work.
+    """
+    texts = action_texts(timeline.main.schedule)
+    actions, bubbles = _action_objects(timeline, texts), _bubble_objects(timeline, texts)
+    rows, first = timeline.main.schedule.row_start.tolist(), timeline.bubble_table.first.tolist()
+    peaks = ["null"] * len(timeline.busy) if timeline.peak is None else timeline.peak.tolist()
+    ratio = timeline.bubble_ratio
+    parts = [
+        f'{{"period":{timeline.period},"makespan":{timeline.makespan},"span":{timeline.span},\n'
+        f'"bubble_ratio":{float(ratio)!r},"bubble_ratio_exact":"{ratio}",\n"devices":['
+    ]
+    for device, (busy, peak) in enumerate(zip(timeline.busy.tolist(), peaks, strict=True)):
+        parts += [
+            f'{"," if device else ""}\n{{"device":{device},"busy":{busy},"idle":{timeline.period - busy},"peak_bytes":{peak},\n"actions":[',
+            ",".join(filter(None, actions[rows[device] : rows[device + 1]])),
+            '],\n"bubbles":[',
+            ",".join(bubbles[first[device] : first[device + 1]]),
+            "]}",
+        ]
+    parts.append("\n]}\n")
+    return "".join(parts)
+
+
+def bubbles_csv(timeline: Timeline) -> str:
+    """A CSV with one row for each bubble, by device and start; times in ticks (ns), sizes in bytes, empty for what there is not."""
+    table = timeline.bubble_table
+    texts = np.array([*action_texts(timeline.main.schedule), None], dtype=object)  # -1 is none
+    free = [None] * len(table.start) if table.free is None else table.free.tolist()
+    columns = (
+        _device_of(table).tolist(),
+        table.start.tolist(),
+        table.length.tolist(),
+        [KINDS[kind] for kind in table.kind.tolist()],
+        [PHASES[phase] for phase in table.phase.tolist()],
+        [EDGES[edge] for edge in table.cause_edge.tolist()],
+        texts[table.cause_action].tolist(),
+        [None if device < 0 else device for device in table.cause_device.tolist()],
+        texts[table.next_action].tolist(),
+        table.slack.tolist(),
+        free,
+    )
+    return csv_text(CSV_HEADER, list(zip(*columns, strict=True)))
+
+
+def bubbles_text(timeline: Timeline) -> str:
+    """A table for people: of each device its work, idle time by kind of bubble, bubbles, memory peak and least free memory in a bubble."""
+    table, devices = timeline.bubble_table, len(timeline.busy)
+    by_kind = np.zeros((devices, len(KINDS)), dtype=np.int64)
+    np.add.at(by_kind, (_device_of(table), table.kind), table.length)
+    numbers = [
+        [busy, timeline.period - busy, *kinds]
+        for busy, kinds in zip(timeline.busy.tolist(), by_kind.tolist(), strict=True)
+    ]
+    counts = np.diff(table.first).tolist()
+    memory = timeline.peak is not None
+    header = ["device", "busy", "idle", *KINDS, "bubbles", *(["peak", "least free"] if memory else [])]
+    rows = [
+        [str(device), *map(format_time, times), str(count), *_memory_cells(timeline, device)]
+        for device, (times, count) in enumerate(zip(numbers, counts, strict=True))
+    ]
+    totals = [sum(column) for column in zip(*numbers, strict=True)]
+    rows.append(["all", *map(format_time, totals), str(sum(counts)), *([""] * 2 if memory else [])])
+    ratio = timeline.bubble_ratio
+    lines = [
+        f"{timeline.main.schedule.name}: {devices} devices, {timeline.main.schedule.size} actions",
+        f"period {format_time(timeline.period)}, span {format_time(timeline.span)}, bubble ratio {percent(ratio)}",
+        "",
+        *text_table(header, rows),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def action_texts(schedule: Schedule) -> list[str]:
+    """The text of every elementary action, as `str(schedule.action(i))`."""
+    names = [str(Action(kind, 0, -1))[1:] for kind in Kind]
+    columns = zip(schedule.stage.tolist(), schedule.kind.tolist(), schedule.microbatch.tolist(), strict=True)
+    texts = [f"{stage}{names[kind]}{microbatch}" for stage, kind, microbatch in columns]
+    odd = (schedule.part >= 0) | np.isin(schedule.kind, list(NO_MICROBATCH))
+    for index in np.flatnonzero(odd).tolist():
+        texts[index] = str(schedule.action(index))
+    return texts
+
+
+def _action_objects(timeline: Timeline, texts: list[str]) -> list[str]:
+    """A JSON object for every action; of a block the F has that of the pair, the B none."""
+    columns = zip(texts, timeline.start.tolist(), timeline.end.tolist(), strict=True)
+    objects = [f'{{"text":"{text}","start":{start},"end":{end}}}' for text, start, end in columns]
+    if is_block(timeline.main):
+        for index in np.flatnonzero(timeline.main.schedule.paired).tolist():
+            pair = f"({texts[index]};{texts[index + 1]})OVERLAP_F_B"
+            objects[index] = objects[index].replace(texts[index], pair, 1)
+            objects[index + 1] = ""
+    return objects
+
+
+def _bubble_objects(timeline: Timeline, texts: list[str]) -> list[str]:
+    """A JSON object for every bubble."""
+    table = timeline.bubble_table
+    quoted = [*(f'"{text}"' for text in texts), "null"]  # -1 is none
+    kinds = [f'"kind":"{kind}"' for kind in KINDS]
+    phases = [f'"phase":"{phase}"' for phase in PHASES]
+    edges = [f'"edge":"{edge}"' for edge in EDGES]
+    free = ["null"] * len(table.start) if table.free is None else table.free.tolist()
+    columns = (
+        table.start,
+        table.length,
+        table.kind,
+        table.phase,
+        table.cause_edge,
+        table.cause_action,
+        table.cause_device,
+    )
+    after = (table.next_action, table.slack)
+    return [
+        f'{{"start":{start},"length":{length},{kinds[kind]},{phases[phase]},'
+        f'"cause":{{{edges[edge]},"action":{quoted[action]},"device":{device if device >= 0 else "null"}}},'
+        f'"next_action":{quoted[following]},"slack":{slack},"free_bytes":{room}}}'
+        for start, length, kind, phase, edge, action, device, following, slack, room in zip(
+            *(column.tolist() for column in columns + after), free, strict=True
+        )
+    ]
+
+
+def _device_of(table: BubbleTable) -> Int64:
+    return np.repeat(np.arange(len(table.first) - 1), np.diff(table.first))
+
+
+def _memory_cells(timeline: Timeline, device: int) -> list[str]:
+    if timeline.peak is None:
+        return []
+    free = timeline.bubble_table.free
+    part = slice(*timeline.bubble_table.first[device : device + 2].tolist())
+    least = format_bytes(int(free[part].min())) if free is not None and len(free[part]) else "-"
+    return [format_bytes(int(timeline.peak[device])), least]
