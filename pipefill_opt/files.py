@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 MAX_FILE_BYTES = 2**30
+MAX_VALUES = 1_000_000
+"""Most values of a YAML document that uses aliases, all of them written out."""
 
 
 def read_text(path: Path | str) -> str:
@@ -108,7 +110,10 @@ def parse_yaml(text: str, *, file: str = "") -> Any:
     import yaml
 
     try:
-        return yaml.load(text, Loader=_loader())
+        document = yaml.load(text, Loader=_loader())
+        if "&" in text:
+            _refuse_growth(document)
+        return document
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -118,6 +123,20 @@ def parse_yaml(text: str, *, file: str = "") -> Any:
         raise InputError(f"expected YAML ({' '.join(str(error).split())})", file=file) from None
     except InputError as error:
         raise error.located(file=file) from None
+
+
+def _refuse_growth(document: Any) -> None:
+    """InputError for aliases that contain themselves, or that write out to more than MAX_VALUES values."""
+    waiting, values = [document], 0
+    while waiting:
+        values += 1
+        if values > MAX_VALUES:
+            raise InputError(f"expected aliases that write out to at most {MAX_VALUES} values, none inside itself")
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
 
 
 @cache
