@@ -100,5 +100,5 @@ def _grammar(text: str) -> ScheduleError:
     return ScheduleError(
         "expected an action such as 3F7, 3B7, 3I7, 3W7, 3F7.2, 3REDUCE_GRAD, STEP or (0F3;3B1)OVERLAP_F_B",
         code="grammar",
-        value=text or "''",
+        value=text if text.isprintable() and text.split() == [text] else repr(text),
     )

@@ -34,13 +34,11 @@ class Census:
     """e entries, one for each task of each action, sorted by (group, micro-batch, part), then by place in the schedule.
 
     A group is a stage and a task: group = 4 x stage + task. index: int64[e], the action. group: int64[e].
-    group_start: int64[4 x stages + 1], bounds of the groups among the entries.
     microbatches, parts: int64[stages], how many the stage's pipe has by the majority of its groups; parts 0 = not cut.
     """
 
     index: Int64
     group: Int64
-    group_start: Int64
     microbatches: Int64
     parts: Int64
 
@@ -56,7 +54,7 @@ def take_census(schedule: Schedule) -> Census:
     index, group = index[order], group[order]
     start = np.searchsorted(group, np.arange(len(TASKS) * schedule.stages + 1))
     counts = (_largest(values[order] + np.int64(1), start, schedule.stages) for values in (microbatch, part))
-    return Census(index, group, start, *(_by_majority(count, schedule) for count in counts))
+    return Census(index, group, *(_by_majority(count, schedule) for count in counts))
 
 
 def _largest(values: Int64, start: Int64, stages: int) -> Int64:

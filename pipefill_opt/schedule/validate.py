@@ -19,6 +19,8 @@ from pipefill_opt.schedule.schedule import Bool, Int64, Schedule
 SHOWN: Final = 3
 """Problems named in one error."""
 
+NOT_LOWERED: Final = "expected a compute action; lowered orders (SEND, RECV) are not supported yet"
+
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
@@ -64,7 +66,9 @@ def _error(problems: list[_Problem]) -> ScheduleError:
 
 
 def _check_stages(schedule: Schedule) -> None:
-    """Pipes share out the stages, each once; each stage lies on a device."""
+    """There is some work; pipes share out the stages, each once; each stage lies on a device."""
+    if not schedule.size:
+        raise ScheduleError("expected at least one action", code="missing")
     for stage, device in enumerate(schedule.placement):
         if not 0 <= device < schedule.devices:
             raise ScheduleError(
@@ -89,8 +93,6 @@ def _check_stages(schedule: Schedule) -> None:
     if len(seen) < schedule.stages:
         absent = min(set(range(schedule.stages)) - seen)
         raise ScheduleError(f"expected stage {absent} in one of the pipes", code="missing", where="pipes")
-    if not schedule.size:
-        raise ScheduleError("expected at least one action", code="missing")
 
 
 def _at(schedule: Schedule, bad: Bool, code: str, text: Callable[[int], str]) -> Iterator[_Problem]:
@@ -112,7 +114,7 @@ def _unknown(schedule: Schedule) -> Iterator[_Problem]:
     compute, bare = (np.isin(schedule.kind, [int(kind) for kind in kinds]) for kinds in (COMPUTE, NO_MICROBATCH))
     step = schedule.kind == Kind.STEP
     alien = ~(compute | bare)
-    yield from _at(schedule, alien, "unknown", lambda _: "lowered orders (SEND, RECV) are not supported yet")
+    yield from _at(schedule, alien, "unknown", lambda _: NOT_LOWERED)
     homeless = ~step & ((schedule.stage < 0) | (schedule.stage >= schedule.stages))
     expected = f"stage without a device, expected stages 0 to {schedule.stages - 1}"
     yield from _at(schedule, homeless, "unknown", lambda _: expected)

@@ -65,6 +65,7 @@ DUALPIPEV = Family(
     summary="two chunks a device in a V, forward of one micro-batch overlapped with backward of another",
     source="DeepSeek, DualPipe (V-shaped half); order of torch.distributed.pipelining ScheduleDualPipeV",
     closed_form="makespan (6m+p-1)F where F = I = W and pairs run one after the other, for m >= 2p",
+    in_flight="2p + 1",
     makespan=_makespan,
     row=_row,
     placement=vee,

@@ -65,12 +65,14 @@ class Family:
     row(size, rank): the order of a device. placement(size): device of each stage. domain(size): what was expected of the
     micro-batches, empty where the rule holds. chunks: the default, and the only choice where `fixed_chunks`.
     closed_form: the makespan in words, with its domain; makespan(size, costs): the same in ticks, None outside the domain.
+    in_flight: in words, the most activations (of one chunk) that rank r holds, each until its B or W.
     """
 
     name: str
     summary: str
     source: str
     closed_form: str
+    in_flight: str
     makespan: Callable[[Size, StageCosts], int | None]
     row: Callable[[Size, int], Row]
     placement: Callable[[Size], tuple[int, ...]] = looped

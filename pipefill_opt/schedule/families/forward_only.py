@@ -21,6 +21,7 @@ FORWARD_ONLY = Family(
     summary="inference: forwards only, in the order of the micro-batches",
     source="our own rule; with one chunk the only order that keeps micro-batches in line",
     closed_form="makespan (mv+p-1)F for m >= p, ((v-1)p+m+p-1)F for m < p, F per chunk",
+    in_flight="none is kept",
     makespan=_makespan,
     row=_row,
     fixed_chunks=False,

@@ -23,6 +23,7 @@ GPIPE = Family(
     summary="all forwards, then all backwards",
     source="Huang et al., GPipe; order of torch.distributed.pipelining ScheduleGPipe",
     closed_form="makespan (m+p-1)(F+B), bubble ratio (p-1)/(m+p-1), for all p and m",
+    in_flight="m",
     makespan=_makespan,
     row=_row,
 )

@@ -34,6 +34,7 @@ LOOPED_BFS = Family(
     summary="looped breadth-first: each chunk runs all micro-batches before the next one",
     source="Lamy-Poirier, Breadth-First Pipeline Parallelism; order of torch.distributed.pipelining ScheduleLoopedBFS",
     closed_form="makespan (mv+p-1)(F+B) for m >= p, ((v-1)p+m+p-1)(F+B) for m < p, F and B per chunk",
+    in_flight="mv",
     makespan=_makespan,
     row=_row,
     chunks=2,

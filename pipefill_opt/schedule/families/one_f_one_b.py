@@ -24,6 +24,7 @@ ONE_F_ONE_B = Family(
     summary="one forward, one backward in turn after a warm-up",
     source="Narayanan et al., PipeDream-Flush; the order that torch.distributed.pipelining Schedule1F1B runs",
     closed_form="makespan (m+p-1)(F+B), bubble ratio (p-1)/(m+p-1), for all p and m",
+    in_flight="min(m, p-r)",
     makespan=_makespan,
     row=_row,
 )

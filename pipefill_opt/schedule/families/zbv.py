@@ -55,6 +55,7 @@ ZBV = Family(
     summary="zero bubble over two chunks a device in a V",
     source="Qi et al., Pipeline Parallelism with Controllable Memory; order of torch.distributed.pipelining ScheduleZBVZeroBubble",
     closed_form="makespan (6m+p-1)F for m >= 2p-1, (6m+2(p-1))F for m = p, where F = I = W",
+    in_flight="2p for m >= 2p-1",
     makespan=_makespan,
     row=_row,
     placement=vee,

@@ -50,6 +50,7 @@ def test_registry() -> None:
         assert family.summary
         assert family.source
         assert family.closed_form
+        assert family.in_flight
 
 
 @pytest.mark.parametrize("name", NAMES)
