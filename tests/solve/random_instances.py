@@ -1,0 +1,236 @@
+"""Seeded tiny fill problems that cover every field, with so little slack that one tick or one byte matters.
+
+The length of a bubble is what some sequence of operators and switches needs, or one tick less; free bytes are what some
+set of slots needs, or one byte less.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TypeVar
+
+from pipefill_opt.fill.problem import (
+    Configuration,
+    DeviceClass,
+    FillBubble,
+    FillProblem,
+    Guard,
+    Job,
+    Objective,
+    Operator,
+    Switch,
+    ValueRule,
+)
+
+PERIOD = 100_000_000
+ENDLESS = 50_000_000
+"""An operator of this length fits no bubble: a chain that ends with it is done once at most."""
+MB = 1_000_000
+KINDS = ("fill-drain", "fwd-bwd", "sync", "inner")
+LARGEST = 100_000
+"""Cap on the work of the brute force, as `work` estimates it."""
+
+T = TypeVar("T")
+
+
+def random_problem(seed: int) -> FillProblem:
+    """The problem of that seed; the same on every machine."""
+    for attempt in range(1000):
+        problem = _Generator(random.Random(f"fill-{seed}-{attempt}"), seed).problem()
+        if all(_in_period(device) for device in problem.devices) and work(problem) <= LARGEST:
+            return problem
+    raise AssertionError(f"seed {seed}: no small instance")
+
+
+def _in_period(device: DeviceClass) -> bool:
+    """The bubbles begin in the period, and the last one ends before the first one comes again."""
+    first, last = device.bubbles[0], device.bubbles[-1]
+    return last.length > 0 and last.start < PERIOD and last.start + last.length <= PERIOD + first.start
+
+
+def work(problem: FillProblem) -> int:
+    """How much the brute force has to search, roughly: position tuples x states in a bubble, over all choices of residents."""
+    total = 0
+    for device in problem.devices:
+        jobs = [job for job in problem.jobs if device.name in job.devices]
+        tuples, slots = 1, sum(job.copies for job in jobs)
+        for job in jobs:
+            positions = sum(len(c.operators) if problem.repeat else 1 for c in job.configurations)
+            tuples *= (1 + positions) ** job.copies
+        shortest = min((o.duration for job in jobs for c in job.configurations for o in c.operators), default=PERIOD)
+        for bubble in device.bubbles:
+            most = math.floor(problem.guard.fraction * bubble.length * device.speed / shortest)
+            total += tuples * math.comb(most + slots, slots)
+    return total
+
+
+class _Generator:
+    def __init__(self, rng: random.Random, seed: int) -> None:
+        self.rng = rng
+        self.seed = seed
+        self.packed = self.chance(0.5)
+        """One device, several short jobs, long bubbles: plans with several segments in a bubble."""
+        self.repeat = self.chance(0.4 if self.packed else 0.6)
+
+    def pick(self, options: Sequence[T]) -> T:
+        return self.rng.choice(options)
+
+    def chance(self, probability: float) -> bool:
+        return self.rng.random() < probability
+
+    def problem(self) -> FillProblem:
+        names = [f"s{i}" for i in range(1 if self.packed else self.pick((1, 1, 2, 3)))]
+        rule = self.pick((ValueRule.TIME, ValueRule.TIME, ValueRule.FLOPS))
+        explicit = self.chance(0.3)
+        sizes = (2, 3, 3, 4) if self.packed else (1, 2, 2, 2, 3, 3)
+        jobs = tuple(self.job(f"j{i}", names, rule, explicit) for i in range(self.pick(sizes)))
+        guard = Guard(Fraction(self.pick(("1", "0.68", "0.9", "0.57", "0.85"))), self.pick((0, 0, 123_457, 300_000)))
+        switch = self.switch(jobs)
+        return FillProblem(
+            name=f"random-{self.seed}",
+            period=PERIOD,
+            iterations=None if self.repeat and self.chance(0.12) else self.pick((1, 1, 1, 2)),
+            max_iterations=self.pick((2, 3)),
+            repeat=self.repeat,
+            devices=tuple(self.device(name, jobs, guard, switch) for name in names),
+            guard=guard,
+            switch=switch,
+            jobs=jobs,
+            objective=Objective.THROUGHPUT,
+            migrate=self.chance(0.1),
+        )
+
+    # Jobs
+
+    def job(self, name: str, devices: list[str], rule: ValueRule, explicit: bool) -> Job:
+        sizes = self.pick(((1,), (2,), (2,), (3,), (3,), (4,), (1, 2), (2, 2), (2, 3)))
+        sizes = self.pick(((1,), (2,), (3,), (3,))) if self.packed else sizes
+        mixed = self.chance(0.15)
+        return Job(
+            name=name,
+            copies=1 if self.packed and self.chance(0.8) else self.pick((1, 1, 2)),
+            weight=Fraction(self.pick(("1", "1", "1.5", "0.3", "0.5"))),
+            iterations=self.pick((None, self.rng.randint(20, 500))),
+            release=self.pick((0, 10_000_000)),
+            deadline=self.pick((None, 5 * 10**9)),
+            devices=tuple(devices) if self.chance(0.7) else tuple(sorted(self.rng.sample(devices, 1))),
+            keep=self.chance(0.6),
+            value_rule=self.pick((ValueRule.TIME, ValueRule.FLOPS)) if mixed else rule,
+            configurations=tuple(self.configuration(f"c{i}", size, explicit) for i, size in enumerate(sizes)),
+        )
+
+    def configuration(self, name: str, size: int, explicit: bool) -> Configuration:
+        operators: list[Operator] = []
+        carries = [self.size(1, 12) for _ in range(size)]
+        while len(operators) < size:
+            index = len(operators)
+            before, carry = carries[index - 1], carries[index]
+            memory = self.size(2, 20) + (0 if self.chance(0.15) else max(before, carry))
+            value = Fraction(self.pick(("0", "0.5", "1", "2", "2.75", "3"))) if explicit and self.chance(0.8) else None
+            flops = Fraction(self.pick((0, 3 * 10**11, 10**12, 25 * 10**11, 7 * 10**12)))
+            operator = Operator(f"o{index}", self.duration(), memory, carry, flops, value)
+            written = self.pick((1, 1, 1, 2)) if index + 2 <= size else 1
+            operators.extend([operator] * written)
+        if not self.repeat and self.chance(0.85 if self.packed else 0.2):
+            operators[-1] = replace(operators[-1], duration=ENDLESS)
+        samples = Fraction(self.pick(("1", "2", "3", "4", "8", "2.5")))
+        return Configuration(name, samples, self.size(2, 16), tuple(operators))
+
+    def duration(self) -> int:
+        least, most = (4, 20) if self.packed else (8, 36)
+        if self.chance(0.5):
+            return self.rng.randint(least, most) * 100_000
+        return self.rng.randint(least * 100_000, most * 100_000)
+
+    def size(self, least: int, most: int) -> int:
+        return self.rng.randint(least, most) * MB if self.chance(0.8) else self.rng.randint(least * MB, most * MB)
+
+    def switch(self, jobs: tuple[Job, ...]) -> Switch:
+        times = (0, 100_000, 200_000, 1_000_000, 2_000_000)
+        between: int | dict[str, dict[str, int]] = self.pick((0, 200_000, 500_000, 333_333))
+        if self.chance(0.5):
+            hub = (
+                self.pick(jobs) if self.chance(0.8 if self.packed else 0.3) else None
+            )  # cheap to come from and to go to
+            between = {a.name: {b.name: self.pick(times[:2] if hub in (a, b) else times) for b in jobs} for a in jobs}
+        rates = tuple(Fraction(rate) * 10**9 for rate in ("64", "100", "25", "6.4", "17.179869184"))
+        needed = any(not job.keep for job in jobs) or self.chance(0.5)
+        return Switch(
+            enter=self.pick((0, 200_000, 300_000, 500_000)),
+            leave=self.pick((0, 100_000, 150_001)),
+            between=between,
+            h2d=self.pick(rates) if needed else None,
+            d2h=self.pick(rates) if needed else None,
+        )
+
+    # Devices
+
+    def device(self, name: str, jobs: tuple[Job, ...], guard: Guard, switch: Switch) -> DeviceClass:
+        speed = Fraction(self.pick(("1", "1", "0.7", "0.85", "1.3", "0.9")))
+        mine = [job for job in jobs if name in job.devices] or list(jobs)
+        resident_free = self.resting(mine)
+        bubbles: list[FillBubble] = []
+        end = 0
+        for index in range(count := self.pick((1, 1, 2) if self.packed else (1, 1, 2, 2, 3))):
+            start = end + self.rng.randint(1, 9) * 1_000_000
+            length = self.length(mine, speed, guard, switch)
+            if index == count - 1 and self.chance(0.25):  # around the end of the period
+                start = max(start, PERIOD - self.rng.randint(1, 3) * 1_000_000)
+            end = start + length
+            bubbles.append(FillBubble(start, length, max(resident_free, self.running(mine)), self.pick(KINDS)))
+        devices = 1 if self.packed and self.chance(0.8) else self.pick((1, 1, 2, 3))
+        return DeviceClass(name, devices, speed, resident_free, tuple(bubbles))
+
+    def resting(self, jobs: list[Job]) -> int:
+        """Bytes that some kept slots need between bubbles."""
+        total = 0
+        for job in jobs:
+            for _ in range(self.rng.randint(0, job.copies)):
+                configuration = self.pick(job.configurations)
+                total += configuration.resident + self.pick(configuration.operators).carry
+        return max(0, total - self.pick((0, 0, 1)))
+
+    def running(self, jobs: list[Job]) -> int:
+        """Bytes that some operator needs while some other slots are in."""
+        job = self.pick(jobs)
+        configuration = self.pick(job.configurations)
+        total = configuration.resident + self.pick(configuration.operators).memory
+        for other in jobs:
+            if self.chance(0.6) and (other is not job or other.copies > 1):
+                configuration = self.pick(other.configurations)
+                total += configuration.resident + self.pick(configuration.operators).carry
+        return total - self.pick((0, 0, 1))
+
+    def length(self, jobs: list[Job], speed: Fraction, guard: Guard, switch: Switch) -> int:
+        """Length of a bubble in which some sequence of operators just fits, or misses by one tick."""
+        time = switch.enter + switch.leave
+        last: Job | None = None
+        for _ in range(self.pick((3, 4, 5) if self.packed else (1, 2, 2, 3, 3))):
+            job = self.pick(jobs) if last is None or self.chance(0.7) else last
+            configuration = self.pick(job.configurations)
+            if job is not last:
+                if last is not None:
+                    time += _between(switch, last, job)
+                time += self.moves(job, configuration, switch)
+            first, count = self.rng.randrange(4), self.pick((1, 1, 2))
+            for i in range(first, first + count):
+                operator = configuration.operators[i % len(configuration.operators)]
+                if operator.duration < ENDLESS:
+                    time += math.ceil(operator.duration / speed)
+            last = job
+        return math.ceil((time + guard.margin) / guard.fraction) - self.pick((0, 0, 1))
+
+    def moves(self, job: Job, configuration: Configuration, switch: Switch) -> int:
+        if job.keep or switch.h2d is None or switch.d2h is None:
+            return 0
+        size_in = configuration.resident + self.pick((0, self.pick(configuration.operators).carry))
+        size_out = configuration.resident + self.pick(configuration.operators).carry
+        return math.ceil(size_in * 10**9 / switch.h2d) + math.ceil(size_out * 10**9 / switch.d2h)
+
+
+def _between(switch: Switch, a: Job, b: Job) -> int:
+    return switch.between if isinstance(switch.between, int) else switch.between[a.name][b.name]
