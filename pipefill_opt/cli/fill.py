@@ -9,7 +9,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from pipefill_opt.cli.options import add_common, output_path, picture_path, seconds, seed, share
-from pipefill_opt.errors import CertificateError, InfeasibleError, LimitError
+from pipefill_opt.errors import CertificateError, InfeasibleError, InputError, LimitError
 
 if TYPE_CHECKING:
     from pipefill_opt.fill.plan import FillPlan
@@ -51,10 +51,14 @@ def run_solve(arguments: argparse.Namespace) -> int:
     from pipefill_opt.fill.read import read_instance
     from pipefill_opt.report import solution as rendering
 
+    _require_solver(arguments.solver)
     problem = read_instance(arguments.instance)
-    report = search(
-        problem, arguments.solver, time_limit=arguments.time_limit, gap=arguments.gap, seed_number=arguments.seed
-    )
+    try:
+        report = search(
+            problem, arguments.solver, time_limit=arguments.time_limit, gap=arguments.gap, seed_number=arguments.seed
+        )
+    except InputError as error:
+        raise error.located(file=arguments.instance) from None
     if arguments.output:
         write_text(arguments.output, plan_text(problem, report.plan))
     if arguments.gantt:
@@ -62,6 +66,13 @@ def run_solve(arguments: argparse.Namespace) -> int:
     render = {"text": rendering.solution_text, "json": rendering.solution_json, "csv": rendering.solution_csv}
     sys.stdout.write(render[arguments.format](report))
     return 0
+
+
+def _require_solver(name: str) -> None:
+    from pipefill_opt.solve.facade import solver_names
+
+    if name not in solver_names():
+        raise InputError(f"expected one of {', '.join(solver_names())}", value=name, where="--solver")
 
 
 def search(

@@ -33,6 +33,7 @@ DARK = {"#1F3F77", "#3D6CB5", "#CC3311", "#8F5A12", "#AA3377", "#4A4A4A", "#7A7A
 
 WIDTH_INCHES = 13.0
 PLOT_INCHES = 10.6
+LEFT = 0.085
 PIXELS = 2400
 """Boxes narrower than one of this many columns are thinned out to one a column."""
 HATCHED_BOXES = 600
@@ -55,23 +56,33 @@ def draw(picture: Picture, form: str) -> bytes:
         "font.size": 9,
     }
     with mpl.rc_context(settings):
-        height = _row_inches(picture) * len(picture.rows) + 1.35
+        entries = _legend_rows(picture)
+        top = 0.9 + 0.22 * entries
+        height = _row_inches(picture) * len(picture.rows) + top + 0.55
         figure = Figure(figsize=(WIDTH_INCHES, height), dpi=150)
         FigureCanvasAgg(figure)
-        axes = figure.add_axes((0.085, 0.55 / height, PLOT_INCHES / WIDTH_INCHES, 1 - 1.35 / height))
+        axes = figure.add_axes((LEFT, 0.55 / height, PLOT_INCHES / WIDTH_INCHES, 1 - (top + 0.55) / height))
         _frame(axes, picture)
         big = sum(len(layer.row) for layer in picture.layers.values()) > VECTOR_BOXES
         colours = _colours(picture)
         handles = [_boxes(axes, picture, picture.layers[name], colours[name], rasterized=big) for name in colours]
         handles += _curves(axes, picture, rasterized=big)
-        figure.text(0.085, 1 - 0.22 / height, picture.title, fontsize=11, va="center")
+        figure.text(LEFT, 1 - 0.22 / height, picture.title, fontsize=11, va="center")
+        columns = -(-len(handles) // entries)
+        by_column = [handle for column in range(columns) for handle in handles[column::columns]]
         figure.legend(
-            handles=handles, loc="upper left", ncols=min(len(handles), 9), frameon=False, fontsize=8.5,
-            bbox_to_anchor=(0.08, 1 - 0.38 / height), borderaxespad=0, columnspacing=1.4, handlelength=1.6,
+            handles=by_column, loc="upper left", ncols=columns, frameon=False, fontsize=8.5,
+            bbox_to_anchor=(LEFT - 0.005, 1 - 0.38 / height), borderaxespad=0, columnspacing=1.4, handlelength=1.6,
         )  # fmt: skip
         stream = io.BytesIO()
         figure.savefig(stream, format=form, metadata={"Date": None} if form == "svg" else {"Software": None})
     return stream.getvalue()
+
+
+def _legend_rows(picture: Picture) -> int:
+    """Rows that the legend needs, by the length of its words."""
+    words = [*picture.layers, *(["memory: main", "memory: fill", "memory: limit"] if any(picture.curves) else [])]
+    return max(1, -(-int(sum(0.65 + 0.07 * len(word) for word in words) * 100) // int(100 * PLOT_INCHES)))
 
 
 def _row_inches(picture: Picture) -> float:
