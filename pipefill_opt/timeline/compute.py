@@ -85,4 +85,5 @@ def _warn_of_overflow(main: MainJob, peak: Int64) -> None:
     for device in np.flatnonzero(peak > np.array(main.memory.capacity) - np.array(main.memory.reserve)).tolist():
         room = main.memory.capacity[device] - main.memory.reserve[device]
         more = format_bytes(int(peak[device]) - room)
-        _log.warning("%s: device %d: the main job itself needs %s more memory than there is", main.source, device, more)
+        name = main.source or main.schedule.name
+        _log.warning("%s: device %d: the main job itself needs %s more memory than there is", name, device, more)
