@@ -57,7 +57,7 @@ def draw(picture: Picture, form: str) -> bytes:
     }
     with mpl.rc_context(settings):
         entries = _legend_rows(picture)
-        top = 0.9 + 0.22 * entries
+        top = 0.42 + 0.22 * entries
         height = _row_inches(picture) * len(picture.rows) + top + 0.55
         figure = Figure(figsize=(WIDTH_INCHES, height), dpi=150)
         FigureCanvasAgg(figure)

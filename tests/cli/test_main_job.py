@@ -1,0 +1,66 @@
+"""`bubbles`, `import`, `export`, end to end."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from pipefill_opt.files import parse_yaml
+from tests.cli.samples import Shell
+
+MS = 1_000_000
+
+
+def test_bubbles_json(shell: Shell) -> None:
+    """1F1B, p = 2, m = 2, F = 10, B = 20: (2 + 1) x 30 = 90 ms, each device busy for 60."""
+    ran = shell("bubbles", "main.yaml", "--format", "json")
+    assert ran.code == 0
+    assert ran.err == ""
+    document = json.loads(ran.out)
+    assert document["period"] == document["makespan"] == 90 * MS
+    assert [device["busy"] for device in document["devices"]] == [60 * MS, 60 * MS]
+    assert [device["idle"] for device in document["devices"]] == [30 * MS, 30 * MS]
+    bubbles = [(b["start"], b["length"], b["kind"]) for b in document["devices"][0]["bubbles"]]
+    assert bubbles == [(20 * MS, 20 * MS, "fwd-bwd"), (60 * MS, 10 * MS, "inner")]
+    assert document["devices"][0]["actions"][0] == {"text": "0F0", "start": 0, "end": 10 * MS}
+
+
+def test_bubbles_text_and_csv(shell: Shell) -> None:
+    text = shell("bubbles", "main.yaml")
+    assert "90 ms" in text.out
+    rows = list(csv.DictReader(io.StringIO(shell("bubbles", "main.yaml", "--format", "csv").out)))
+    assert [(row["device"], row["kind"]) for row in rows] == [("0", "fwd-bwd"), ("0", "inner"), ("1", "fill-drain")]
+    assert sum(int(row["length"]) for row in rows) == 60 * MS
+
+
+@pytest.mark.parametrize("form", ["svg", "png"])
+def test_bubbles_gantt(shell: Shell, form: str) -> None:
+    assert shell("bubbles", "main.yaml", "--gantt", f"deep/out.{form}").code == 0
+    data = (shell.folder / "deep" / f"out.{form}").read_bytes()
+    assert data[:5] in (b"<?xml", b"\x89PNG\r")
+
+
+def test_export_then_import(shell: Shell) -> None:
+    ran = shell("export", "torch-csv", "main.yaml")
+    assert ran.out == "0F0,0F1,0B0,0B1\r\n1F0,1B0,1F1,1B1\r\n"
+    assert shell("export", "torch-csv", "main.yaml", "-o", "order.csv").out == ""
+    assert (shell.folder / "order.csv").read_bytes().decode() == ran.out
+    imported = shell("import", "torch-csv", "order.csv", "-o", "back.yaml")
+    assert imported.code == 0
+    assert imported.lines == ["warning: durations are placeholders, put in your own"]
+    assert shell("export", "torch-csv", "back.yaml").out == ran.out
+    document = parse_yaml((shell.folder / "back.yaml").read_text(encoding="utf-8"))
+    assert document["durations"] == {"unit": "ms", "F": 1, "B": 2}
+    assert json.loads(shell("bubbles", "back.yaml", "--format", "json").out)["makespan"] == 9 * MS
+
+
+def test_import_keeps_pairs_and_split_backward(shell: Shell) -> None:
+    order = "0F0,(0F1;0I0)OVERLAP_F_B,0W0,0I1,0W1\r\n"
+    shell.write("order.csv", order)
+    ran = shell("import", "torch-csv", "order.csv")
+    assert json.loads(ran.out)["durations"] == {"unit": "ms", "F": 1, "I": 1, "W": 1}
+    shell.write("main.json", ran.out)
+    assert shell("export", "torch-csv", "main.json").out == order
