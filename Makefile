@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help install check test demo bench clean
+.PHONY: help install check test demo bench repro clean
 
 help:  ## show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -30,6 +30,9 @@ demo: $(STAMP)  ## solve a real instance, show the plan
 
 bench: $(STAMP)  ## speed and memory, as ratios
 	$(BIN)/python -m benchmarks.run
+
+repro: $(STAMP)  ## reproduce published figures
+	$(BIN)/python -m paper_repro.pipefill_bubbles -o out/repro
 
 clean:  ## remove what the targets made
 	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache
