@@ -38,8 +38,19 @@ def run_schema(arguments: argparse.Namespace) -> int:
 
 
 def run_instances(arguments: argparse.Namespace) -> int:
-    """`pipefill instances list|check`."""
-    raise NotImplementedError
+    """`pipefill instances list|check`: exit code 4 if a stored plan or value does not hold."""
+    from pipefill_opt.errors import CertificateError
+    from pipefill_opt.fill.suite import check_suite, read_suite
+    from pipefill_opt.report import suite
+
+    if arguments.action == "list":
+        show = {"text": suite.suite_table, "json": suite.suite_json, "csv": suite.suite_csv}
+        sys.stdout.write(show[arguments.format](read_suite()))
+        return 0
+    checked = list(check_suite())
+    tell = {"text": suite.check_text, "json": suite.check_json, "csv": suite.check_csv}
+    sys.stdout.write(tell[arguments.format](checked))
+    return CertificateError.exit_code if any(faults for _, faults in checked) else 0
 
 
 def run_versions(arguments: argparse.Namespace) -> int:
