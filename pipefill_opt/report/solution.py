@@ -92,7 +92,8 @@ def _head(result: Report) -> list[str]:
     iterations = result.plan.iterations or problem.iterations
     gap = "unknown" if solution.gap is None else percent(solution.gap, 3)
     lines = [
-        f"{problem.name}: {result.figures.devices} devices in {len(problem.devices)} classes, "
+        f"{problem.name}: {_counted(result.figures.devices, 'device', 'devices')} in "
+        f"{_counted(len(problem.devices), 'class', 'classes')}, "
         f"period {format_time(problem.period)}, H = {iterations}",
         f"  outcome    {solution.outcome} ({solution.reason}), solver {solution.solver}, {solution.seconds:.1f} s",
         f"  objective  {_value(problem, solution.objective)} of {unit} per main iteration, certified",
@@ -100,6 +101,10 @@ def _head(result: Report) -> list[str]:
         f"  gap        {gap}",
     ]
     return lines + [f"  note       {note}" for note in solution.notes]
+
+
+def _counted(number: int, one: str, more: str) -> str:
+    return f"{number} {one if number == 1 else more}"
 
 
 def _comparison(result: Report) -> list[str]:
