@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,12 @@ from pipefill_opt.fill.problem import DeviceClass, FillBubble
 from pipefill_opt.units import exact
 from pipefill_opt.workload.costs import MainJob
 
-LOG = logging.getLogger(__name__)
-
 
 def devices_from_main(entry: Mapping[str, Any], folder: Path) -> tuple[int, tuple[DeviceClass, ...], MainJob]:
     """Period, one class `device0`, `device1`, ... for each device of the MAIN file, and the main job itself.
 
     `entry`: {file, count, speed, kinds} as in the schema, the file relative to `folder`. resident_free = capacity -
-    reserve - peak; where the main job leaves less than nothing, nothing is free. Raises InputError, for a file
+    reserve - peak; where that is below 0 (`timeline` warns), nothing is free. Raises InputError, for a file
     without a memory model too.
     """
     from pipefill_opt.timeline.compute import timeline
@@ -39,8 +36,6 @@ def devices_from_main(entry: Mapping[str, Any], folder: Path) -> tuple[int, tupl
     classes = []
     for device in range(main.schedule.devices):
         free = main.memory.capacity[device] - main.memory.reserve[device] - int(result.peak[device])
-        if free < 0:
-            LOG.warning("%s: device %d: the main job needs %d bytes more than there are", path, device, -free)
         bubbles = tuple(
             FillBubble(bubble.start, bubble.length, max(0, bubble.free or 0), bubble.kind)
             for bubble in result.bubbles[device]

@@ -34,7 +34,10 @@ def copy_key(pattern: int, phase: int, index: int, slot: Slot) -> CopyKey:
 
 def broken_structure(problem: FillProblem, plan: FillPlan) -> Iterator[Violation]:
     """Every place where the plan is not one for this problem: codes iterations, phases, reference, split, copy, migrate."""
-    yield from states_iterations(problem, plan)
+    iterations = list(states_iterations(problem, plan))
+    if iterations:
+        yield from iterations
+        return
     devices = {device.name: device for device in problem.devices}
     for index, pattern in enumerate(plan.patterns):
         if pattern.device not in devices:
@@ -99,7 +102,7 @@ def refers_to_bubbles(
     problem: FillProblem, plan: FillPlan, device: DeviceClass, phase: Phase, place: str
 ) -> Iterator[Violation]:
     """`reference`: every occurrence is one of the H x bubbles of the class, listed once."""
-    iterations = problem.iterations or plan.iterations or 0
+    iterations = main_iterations(problem, plan)
     seen = set()
     for index, occurrence in enumerate(phase.occurrences):
         here = f"{place}.occurrences[{index}]"
