@@ -74,26 +74,25 @@ class Pair(NamedTuple):
 
 def parse_action(text: str) -> Action | Pair:
     """The action that `text` spells, all of it. Raises ScheduleError (code `grammar`)."""
+    action = _single(text)
+    if action:
+        return action
+    pair = _PAIR.fullmatch(text)
+    forward, backward = map(_single, pair.groups()) if pair else (None, None)
+    if not forward or not backward or forward.kind is not Kind.F or backward.kind not in (Kind.B, Kind.I):
+        raise _grammar(text)
+    return Pair(forward, backward)
+
+
+def _single(text: str) -> Action | None:
     plain = _PLAIN.fullmatch(text)
     if not plain:
-        return Action(Kind.STEP, -1) if text == "STEP" else _parse_pair(text)
+        return Action(Kind.STEP, -1) if text == "STEP" else None
     stage, letters, microbatch, part = plain.groups()
     kind = _KIND.get(letters)
     if kind is None or (microbatch is None) != (kind in NO_MICROBATCH):
-        raise _grammar(text)
+        return None
     return Action(kind, int(stage), -1 if microbatch is None else int(microbatch), -1 if part is None else int(part))
-
-
-def _parse_pair(text: str) -> Pair:
-    pair = _PAIR.fullmatch(text)
-    if not pair:
-        raise _grammar(text)
-    forward, backward = parse_action(pair.group(1)), parse_action(pair.group(2))
-    if isinstance(forward, Pair) or isinstance(backward, Pair):
-        raise _grammar(text)
-    if forward.kind is not Kind.F or backward.kind not in (Kind.B, Kind.I):
-        raise _grammar(text)
-    return Pair(forward, backward)
 
 
 def _grammar(text: str) -> ScheduleError:
