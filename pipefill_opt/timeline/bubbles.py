@@ -117,7 +117,9 @@ def _gaps(schedule: Schedule, running: Int64, start: Int64, end: Int64, period: 
 
 def _kinds(schedule: Schedule, gaps: _Gaps) -> Int8:
     backward = _first_backward(schedule)[gaps.device]
-    pair = np.where(backward > 0, schedule.paired[np.maximum(backward - 1, 0)], False) if schedule.size else gaps.boundary
+    pair = (
+        np.where(backward > 0, schedule.paired[np.maximum(backward - 1, 0)], False) if schedule.size else gaps.boundary
+    )
     turn = (backward >= 0) & ((gaps.after == backward) | (pair & (gaps.after == backward - 1)))
     sync = np.isin(schedule.kind[gaps.after], (Kind.REDUCE, Kind.STEP)) if schedule.size else gaps.boundary
     kinds = np.select([gaps.boundary, turn, sync], [_FILL_DRAIN, _FWD_BWD, _SYNC], default=_INNER)

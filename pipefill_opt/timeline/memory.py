@@ -23,7 +23,7 @@ class MemorySteps:
     """Bytes in use over one iteration; k steps, all devices one after the other.
 
     first: int64[devices + 1]; device d has the steps first[d] to first[d + 1] - 1. time: int64[k] ticks, rising from 0 on each device.
-    size: int64[k] bytes, from its time to the next one, the last to the end of the iteration.
+    size: int64[k] bytes, from its time to the next one, the last to the end of the iteration; each differs from the one before.
     """
 
     first: Int64
@@ -84,11 +84,14 @@ def memory_steps(schedule: Schedule, memory: Memory, start: Int64, end: Int64, *
     total = np.cumsum(change)
     size = total - np.repeat(np.append(0, total)[opening], np.diff(np.append(opening, len(total))))
 
-    last = np.ones(len(time), dtype=np.bool_)  # of the entries at one time the last one holds
-    last[:-1] = time[1:] != time[:-1]
-    last[opening[1:] - 1] = True
-    first = np.append(0, np.cumsum(last))[np.append(opening, len(time))]
-    return MemorySteps(first, time[last], size[last])
+    kept = np.ones(len(time), dtype=np.bool_)  # of the entries at one time the last one holds
+    kept[:-1] = time[1:] != time[:-1]
+    kept[opening[1:] - 1] = True
+    first = np.append(0, np.cumsum(kept))[np.append(opening, len(time))]
+    time, size = time[kept], size[kept]
+    kept = np.append(True, size[1:] != size[:-1])  # and of those with one size the first one
+    kept[first[:-1]] = True
+    return MemorySteps(np.append(0, np.cumsum(kept))[first], time[kept], size[kept])
 
 
 def _changes(schedule: Schedule, memory: Memory) -> tuple[Int64, Int64]:
