@@ -135,13 +135,13 @@ def instance(model: Model, microbatches: int, what: str, jobs: str, *, links: st
 
 
 SWAPPED = """\
-  - name: vgg19-inference  # illustrative as a swapped job: its state lives in host memory between bubbles
+  - name: lstm-inference  # illustrative as a swapped job: its state lives in host memory between bubbles
     keep: false
     configs:
       - name: bs64
         samples: 64
-        resident: 575MB  # derived: 144M weights of 4 bytes
-        operators: [{name: batch, duration: 60.913563ms, memory: 4461MB}]  # seen: median step; largest use, rounded up, less resident
+        resident: 24MB  # illustrative: 6M weights of 4 bytes
+        operators: [{name: batch, duration: 6.038189ms, memory: 1574685184B}]  # seen: median step; largest use less resident
 """
 
 BLOCKS = """\
