@@ -48,7 +48,7 @@ SOLVERS: Final[Mapping[str, Solver]] = {
             True,
             ("numpy", "numba", "ortools"),
             device="exact:solve_exact",
-            master="cpsat_master:solve_master",
+            master="cpsat:solve_master",
         ),
         Solver(
             "cpsat",
@@ -56,7 +56,7 @@ SOLVERS: Final[Mapping[str, Solver]] = {
             True,
             ("ortools",),
             device="cpsat:solve_device",
-            master="cpsat_master:solve_master",
+            master="cpsat:solve_master",
         ),
         Solver(
             "milp",
