@@ -2,15 +2,18 @@
 
 For each of the H x bubbles occurrences of each pattern (visited or not) every *next operator* is tried: that of each slot where it
 then stands (after its last segment, or at the occurrence's end), and the first of one more copy of each job (with `repeat` any
-operator, since a copy may begin anywhere). A limit is a reason if the operator does not fit, and does with this limit relaxed.
+operator, since a copy may begin anywhere), whose bytes must fit all other bubbles too. A limit is a reason if the operator does
+not fit, and does with this limit relaxed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
+from itertools import accumulate
 
 from pipefill_opt.fill.fits import usable_ticks
 from pipefill_opt.fill.packing import (
@@ -43,11 +46,12 @@ class Limit(StrEnum):
 class Proof:
     """The operator that fits once `limit` is relaxed, and the numbers that say so.
 
-    `work` and `switch`: ticks in the bubble with it, of operators and of all else. `peak`: most bytes while an operator
-    runs. `held`: bytes of kept slots afterwards.
+    `slot`: the slot whose next operator it is, or None for one more copy. `work` and `switch`: ticks in the bubble with it, of
+    operators and of all else. `peak`: most bytes while an operator runs. `held`: bytes of kept slots afterwards.
     """
 
     limit: Limit
+    slot: int | None
     job: str
     configuration: str
     operator: int
@@ -114,12 +118,14 @@ def _rests(problem: FillProblem, plan: FillPlan) -> Iterator[Rest]:
         visits = {(entry.iteration, entry.bubble): entry for entry in packed}
         segments = {(entry.iteration, entry.bubble): entry.segments for entry in phase.occurrences}
         states = initial_states(problem, phase)
+        room = _Room(device, states, packed)
         for iteration in range(iterations):
             for bubble in range(len(device.bubbles)):
                 key = (iteration, bubble)
                 visited = visits.get(key)
                 occurrence = Occurrence(iteration, bubble, segments.get(key, ()))
-                proofs = tuple(_proofs(problem, device, occurrence, states, left))
+                trials = _trials(problem, device, occurrence, states, room, left)
+                proofs = tuple(_proofs(problem, device, trials))
                 used = visited.used if visited else 0
                 length = device.bubbles[bubble].length
                 yield Rest(
@@ -138,7 +144,7 @@ def _rests(problem: FillProblem, plan: FillPlan) -> Iterator[Rest]:
                 states = visited.states if visited else states
 
 
-def _copies_left(problem: FillProblem, plan: FillPlan) -> dict[str, int]:
+def _copies_left(problem: FillProblem, plan: FillPlan) -> Mapping[str, int]:
     """Copies of each job that the plan does not use."""
     used: dict[str, int] = {}
     seen: set[str] = set()
@@ -158,21 +164,56 @@ def _main_reason(rest: int, proofs: Sequence[Proof]) -> Limit:
     return next((limit for limit in Limit if limit in proved), Limit.SEVERAL if proofs else Limit.JOBS)
 
 
-def _proofs(
-    problem: FillProblem,
-    device: DeviceClass,
-    occurrence: Occurrence,
-    states: Sequence[SlotState],
-    left: dict[str, int],
-) -> Iterator[Proof]:
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """One operator more in an occurrence: the slot before it, the occurrence packed with it.
+
+    slot: None for one more copy; exists: the copy exists; elsewhere: its bytes fit all other bubbles, and between them.
+    """
+
+    slot: int | None
+    state: SlotState
+    packed: PackedOccurrence
+    exists: bool = True
+    elsewhere: bool = True
+
+
+class _Room:
+    """Bytes that one more kept copy may hold, before and after each bubble of a phase."""
+
+    def __init__(
+        self,
+        device: DeviceClass,
+        states: Sequence[SlotState],
+        packed: Sequence[PackedOccurrence],
+    ) -> None:
+        kept = sum(state.held for state in states if state.job.keep)
+        room = [min(device.bubbles[e.bubble].free - e.peak, device.resident_free - e.held) for e in packed]
+        self._keys = [(entry.iteration, entry.bubble) for entry in packed]
+        self._before = list(accumulate(room, min, initial=device.resident_free - kept))
+        self._after = list(accumulate(reversed(room), min, initial=device.resident_free))[::-1]
+
+    def fits(self, occurrence: Occurrence, state: SlotState) -> bool:
+        """Whether a copy that works in this occurrence only fits everywhere else."""
+        if not state.job.keep:
+            return True
+        key = (occurrence.iteration, occurrence.bubble)
+        before = self._before[bisect_left(self._keys, key)]
+        after = self._after[bisect_right(self._keys, key)]
+        return state.held <= before and state.after(1).held <= after
+
+
+def _proofs(problem: FillProblem, device: DeviceClass, trials: Iterator[_Trial]) -> Iterator[Proof]:
     """For each limit that some next operator proves, the first such operator."""
     proved: set[Limit] = set()
-    for state, packed, exists in _trials(problem, device, occurrence, states, left):
-        for limit in _limits(problem, device, packed, exists):
+    for trial in trials:
+        state, packed = trial.state, trial.packed
+        for limit in _limits(problem, device, trial):
             if limit not in proved:
                 proved.add(limit)
                 yield Proof(
                     limit,
+                    trial.slot,
                     state.job.name,
                     state.configuration.name,
                     state.position,
@@ -183,13 +224,14 @@ def _proofs(
                 )
 
 
-def _limits(problem: FillProblem, device: DeviceClass, packed: PackedOccurrence, exists: bool) -> Iterator[Limit]:
-    """The limits that the packed trial proves; `exists`: the copy does exist."""
+def _limits(problem: FillProblem, device: DeviceClass, trial: _Trial) -> Iterator[Limit]:
+    """The limits that a trial proves."""
+    packed = trial.packed
     bubble = device.bubbles[packed.bubble]
     usable = usable_ticks(problem.guard, bubble)
     in_time = packed.used <= usable
-    in_memory = packed.peak <= bubble.free and packed.held <= device.resident_free
-    if not exists:
+    in_memory = packed.peak <= bubble.free and packed.held <= device.resident_free and trial.elsewhere
+    if not trial.exists:
         yield Limit.JOBS if in_time and in_memory else Limit.SEVERAL
     elif in_time:
         yield Limit.CHOICE if in_memory else Limit.MEMORY
@@ -208,19 +250,20 @@ def _trials(
     device: DeviceClass,
     occurrence: Occurrence,
     states: Sequence[SlotState],
-    left: dict[str, int],
-) -> Iterator[tuple[SlotState, PackedOccurrence, bool]]:
-    """Every next operator: the slot before it, the occurrence packed with it, and whether its copy exists."""
+    room: _Room,
+    left: Mapping[str, int],
+) -> Iterator[_Trial]:
+    """Every next operator of an occurrence; `states`: of the slots before it."""
     now = list(states)
     for segment in occurrence.segments:
         now[segment.slot] = now[segment.slot].after(segment.count)
     for slot, state in enumerate(now):
         for longer in _with_one_more(occurrence, slot, state.position):
-            yield state, pack_occurrence(problem, device, longer, states), True
+            yield _Trial(slot, state, pack_occurrence(problem, device, longer, states))
     for state in _further_copies(problem, device):
-        longer = next(_with_one_more(occurrence, len(states), state.position))
-        exists = left[state.job.name] > 0
-        yield state, pack_occurrence(problem, device, longer, [*states, state]), exists
+        (longer,) = _with_one_more(occurrence, len(states), state.position)
+        packed = pack_occurrence(problem, device, longer, [*states, state])
+        yield _Trial(None, state, packed, left[state.job.name] > 0, room.fits(occurrence, state))
 
 
 def _with_one_more(occurrence: Occurrence, slot: int, operator: int) -> Iterator[Occurrence]:
