@@ -32,8 +32,9 @@ def read_text(path: Path | str) -> str:
     """The text of a file; an unreadable one is an InputError."""
     try:
         data = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"expected a readable file ({error.strerror or error})", file=str(path)) from None
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        problem = getattr(error, "strerror", None) or error
+        raise InputError(f"expected a readable file ({problem})", file=str(path)) from None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

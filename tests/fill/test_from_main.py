@@ -70,3 +70,8 @@ def test_a_bad_main_file_is_named(tmp_path: Path) -> None:
         build(tmp_path, MAIN | {"durations": {"F": "1ms"}})
     with pytest.raises(InputError, match="expected a readable file"):
         instance_from_document({"main": {"file": "none.json"}, "jobs": [JOB]}, folder=tmp_path)
+
+
+def test_a_name_that_no_file_can_have(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="expected a readable file"):
+        instance_from_document({"main": {"file": "\x00"}, "jobs": [JOB]}, folder=tmp_path)
