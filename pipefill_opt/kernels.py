@@ -57,8 +57,11 @@ def _njit() -> Any:
 def _announced(twin: Callable[P, T]) -> Callable[P, T]:
     """`twin`; once all that has been compiled in this process took two seconds, the log says what the wait is for."""
 
+    warm = False
+
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        if len(twin.signatures):  # type: ignore[attr-defined]
+        nonlocal warm
+        if warm:
             return twin(*args, **kwargs)
         begun = monotonic()
         timer = Timer(max(0.0, _PATIENCE - _spent[0]), _announce)
@@ -69,6 +72,7 @@ def _announced(twin: Callable[P, T]) -> Callable[P, T]:
         finally:
             timer.cancel()
             _spent[0] += monotonic() - begun
+            warm = True
 
     return run
 

@@ -157,7 +157,7 @@ class _Allocator:
         device = self.compiled.device(column.class_index, column.residents, self.iterations)
         key = replace(device, class_index=0)
         before = self.results[k]
-        limits = self.watch.left()
+        limits = self.watch.left(gap=self.watch.limits.gap)
         if limits.time is not None:
             share = self.slices.get(k, max(SHORTEST_SLICE, limits.time / SLICES))
             self.slices[k] = 2 * share

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -11,8 +10,6 @@ from pipefill_opt.solve.reach import least_moves, reach_alone
 
 ROOM_VISITS = 20_000
 """About how many rooms `most_laps` walks through; more make it tighter."""
-MAX_SUMS = 200_000
-"""Most different sums of laps that `LapSums` lists."""
 
 
 Item = tuple[int, int, int]
@@ -83,23 +80,3 @@ def fractional_knapsack(items: Sequence[Item], room: int) -> int:
         if whole < most:
             return total + value * room // size
     return total
-
-
-class LapSums:
-    """The values that a plan which repeats can have: sums of laps x value of a chain. Rounds bounds down to them."""
-
-    def __init__(self, device: DeviceProblem) -> None:
-        sums = {0}
-        for slot in device.slots:
-            lap, most = sum(slot.value), most_laps(device, slot)
-            if len(sums) * (most + 1) > MAX_SUMS:
-                self._sums: list[int] | None = None
-                return
-            sums = {known + k * lap for known in sums for k in range(most + 1)}
-        self._sums = sorted(sums)
-
-    def floor(self, bound: int) -> int:
-        """The largest possible value up to `bound` (of 0 or more)."""
-        if self._sums is None:
-            return bound
-        return self._sums[bisect_right(self._sums, bound) - 1]

@@ -2,7 +2,7 @@
 
 `repeat: false`: the best walk from the fresh state. `repeat: true`: the best closed walk of H iterations, over all starts. Starts
 are tried in order of a bound: for any function V of the states, a closed walk from s is worth at most (T V - V)(s), T being the backward
-sweep over the H iterations, since a walk from s to s has value + V(s) <= (T V)(s); and it is a sum of laps x chain values.
+sweep over the H iterations, since a walk from s to s has value + V(s) <= (T V)(s); and it is a sum of laps x chain values (`LapPoints`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipefill_opt.solve.bounds import LapSums, simple_bound
+from pipefill_opt.solve.bounds import simple_bound
 from pipefill_opt.solve.device import DevicePlan, DeviceProblem, DeviceResult, Visit
+from pipefill_opt.solve.laps import LapPoints
 from pipefill_opt.solve.result import Limits, Reason
 from pipefill_opt.solve.transitions import Rooms, Transitions, list_states
 from pipefill_opt.solve.watch import Watch
@@ -133,18 +134,19 @@ class _Walks:
 
     def start_bounds(self) -> list[int]:
         """By state: an upper bound on the closed walks from there."""
-        sums = LapSums(self.device)
-        bound = [self.bound] * self.count
-        allowed = np.flatnonzero(self.rooms.states.allowed).tolist()
+        bound: Values = self.rooms.array([self.bound] * self.count)
+        allowed = self.rooms.states.allowed
         values: Values = self.rooms.array([0] * self.count)
         for _ in range(POTENTIALS):
             swept = self.backward(values)
             if swept is None:
                 break
-            for s in allowed:
-                bound[s] = min(bound[s], int(swept[s] - values[s]))
+            bound[allowed] = np.minimum(bound, swept - values)[allowed]
             values = swept
-        return [sums.floor(b) for b in bound]
+        if not self.rooms.big:
+            bound = LapPoints(self.device, self.value, self.bound).floor(bound)
+        result: list[int] = bound.tolist()
+        return result
 
     def closed_walk(self, start: int) -> DevicePlan:
         """The best closed walk from a start, as a plan. Not cut short by limits."""

@@ -1,12 +1,57 @@
-"""The exact device solver without a modelling library: the dynamic program."""
+"""The exact device solver without a modelling library: it chooses between the dynamic program and value iteration."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Final
+
+from pipefill_opt.solve.bounds import simple_bound
 from pipefill_opt.solve.device import DevicePlan, DeviceProblem, DeviceResult
 from pipefill_opt.solve.dp import solve_dp
-from pipefill_opt.solve.result import Limits
+from pipefill_opt.solve.grid import fits_grid
+from pipefill_opt.solve.monotone import relax
+from pipefill_opt.solve.result import Limits, Reason
+from pipefill_opt.solve.transitions import state_count, transition_count
+from pipefill_opt.solve.value_iteration import solve_value_iteration
+from pipefill_opt.solve.watch import Watch
+
+FEW_TRANSITIONS: Final = 5_000
+"""Up to so many transitions the dynamic program answers sooner than compiled code loads."""
+MOST_TRANSITIONS: Final = 10_000_000
+MOST_STATES: Final = 200_000
 
 
 def solve_exact(device: DeviceProblem, limits: Limits, *, hint: DevicePlan | None = None) -> DeviceResult:
-    """The optimum of a device."""
-    return solve_dp(device, limits, hint=hint)
+    """The optimum of a device, proved unless a limit ends the search.
+
+    A device that is neither monotone nor small enough to list its transitions gets a bound only (reason: work limit), with
+    `hint` as its plan.
+    """
+    transitions = transition_count(device)
+    if transitions <= FEW_TRANSITIONS:
+        return solve_dp(device, limits, hint=hint)
+    relaxed = relax(device)
+    grid = fits_grid(device)
+    if grid and relaxed.exact:
+        return solve_value_iteration(device, relaxed, limits, hint=hint)
+    if transitions <= MOST_TRANSITIONS and state_count(device) <= MOST_STATES:
+        return solve_dp(device, limits, hint=hint)
+    if grid:
+        return solve_value_iteration(device, relaxed, limits, hint=hint)
+    value = hint.value(device) if hint is not None else 0
+    return DeviceResult(value, max(value, simple_bound(device)), hint, "capacity", Reason.WORK_LIMIT)
+
+
+def solve_auto(device: DeviceProblem, limits: Limits, *, hint: DevicePlan | None = None) -> DeviceResult:
+    """`solve_exact`; what is too large for it goes on to CP-SAT, and the better plan and the better bound count."""
+    watch = Watch(limits)
+    first = solve_exact(device, limits, hint=hint)
+    if first.proved or first.reason is not Reason.WORK_LIMIT or watch.ended():
+        return first
+    from pipefill_opt.solve.cpsat import solve_device
+
+    second = solve_device(device, replace(watch.left(gap=limits.gap), work=limits.work), hint=first.plan)
+    best = second if second.value > first.value or first.plan is None else first
+    tight = second if second.bound < first.bound else first
+    reason = Reason.PROVED if best.value == tight.bound else second.reason
+    return DeviceResult(best.value, tight.bound, best.plan, tight.origin, reason)

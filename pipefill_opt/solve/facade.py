@@ -69,6 +69,7 @@ SOLVERS: Final[Mapping[str, Solver]] = {
     )
 }
 AUTO: Final = "auto"
+AUTO_DEVICE: Final = "exact:solve_auto"
 
 
 def solver_names() -> tuple[str, ...]:
@@ -95,13 +96,14 @@ def solve(problem: FillProblem, *, solver: str = AUTO, limits: Limits | None = N
     notes: list[str] = []
     if solver == AUTO:
         solver = "dp"
-        notes.append("auto: dp (exact for every instance; devices too large for it are left to CP-SAT)")
+        notes.append("auto chose dp, exact for every instance; devices that are too large for it go on to CP-SAT")
     chosen = SOLVERS[solver]
     compiled = compile_problem(problem)
     if chosen.kinds is not None:
         answer = search_greedy(compiled, chosen.kinds, watch)
     else:
-        answer = search_exact(compiled, _function(chosen.device), _function(chosen.master), watch)
+        device = _function(AUTO_DEVICE if notes else chosen.device)
+        answer = search_exact(compiled, device, _function(chosen.master), watch)
     return _solution(compiled, chosen, answer, watch, tuple(notes))
 
 

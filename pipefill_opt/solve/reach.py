@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import accumulate
 
 from pipefill_opt.solve.device import Chain, DeviceProblem, Room
@@ -13,16 +14,22 @@ def least_moves(slot: Chain) -> int:
     return min((*slot.move_in, slot.move_in_fresh)) + min(slot.move_out)
 
 
-def reach_alone(device: DeviceProblem, slot: Chain, room: Room) -> list[int]:
-    """By position: the most operators that the slot can do in the room, if nothing is carried and transfers are the cheapest.
+def never_fits(device: DeviceProblem, slot: Chain, room: Room) -> list[bool]:
+    """By operator: whether its memory does not fit the room, though other slots carry nothing."""
+    free = room.free - device.kept_resident - (0 if slot.keep else slot.resident)
+    return [memory > free for memory in slot.memory]
 
-    No plan does more of this slot in the room, whatever the other slots do.
+
+def reach_alone(device: DeviceProblem, slot: Chain, room: Room, never: Sequence[bool] | None = None) -> list[int]:
+    """By position: the most operators that the slot can do in the room, on its own and with the cheapest transfers.
+
+    never: operators that do not fit the room's memory (`never_fits` where it is not given). No plan does more of this slot in the
+    room, whatever the other slots do.
     """
     net = room.usable - device.enter - device.leave - least_moves(slot)
-    free = room.free - device.kept_resident - (0 if slot.keep else slot.resident)
     n = slot.length
     elapsed = [0, *accumulate(slot.ticks)]
-    walls = [k for k in range(n) if slot.memory[k] > free]
+    walls = [k for k, wall in enumerate(never_fits(device, slot, room) if never is None else never) if wall]
     counts = []
     for k in range(n):
         if net <= 0:

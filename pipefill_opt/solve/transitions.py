@@ -61,6 +61,14 @@ def state_count(device: DeviceProblem) -> int:
     return prod(slot.length + (not device.repeat) for slot in device.slots)
 
 
+def transition_count(device: DeviceProblem) -> int:
+    """Number of transitions of all different rooms, at most, without listing them."""
+    fresh = not device.repeat
+    rooms = set(device.rooms)
+    reach = ([reach_alone(device, slot, room) for slot in device.slots] for room in rooms)
+    return sum(prod(sum(own) + len(own) + fresh * (own[0] + 1) for own in by_slot) for by_slot in reach)
+
+
 def list_states(device: DeviceProblem) -> States:
     """All states, and which of them rule 5 allows between occurrences."""
     radix = tuple(slot.length + (not device.repeat) for slot in device.slots)

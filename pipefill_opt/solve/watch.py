@@ -35,11 +35,11 @@ class Watch:
             return Reason.WORK_LIMIT
         return None
 
-    def left(self) -> Limits:
+    def left(self, *, gap: Fraction = Fraction(0)) -> Limits:
         """The limits that remain, for a part of the search; it reports no progress of its own."""
         time = None if self.limits.time is None else max(0.0, self.limits.time - self.seconds())
         work = None if self.limits.work is None else max(0.0, self.limits.work - self.work)
-        return Limits(time=time, work=work, gap=Fraction(0), seed=self.limits.seed, stop=self.limits.stop)
+        return Limits(time=time, work=work, gap=gap, seed=self.limits.seed, stop=self.limits.stop)
 
     def report(self, value: Fraction | None, bound: Fraction | None, note: str = "") -> None:
         """Tell the listener, if any, the best value and bound so far."""
