@@ -62,15 +62,16 @@ def precedence(schedule: Schedule, *, block: bool = False, global_norm: bool = F
 
     Raises ScheduleError: `deadlock` with the cycle, `missing` where an action waits for one that is nowhere (`validate` says more).
     """
-    first, pred, kind = _edges(schedule, block)
+    first, pred, kind, crosses = _edges(schedule, block)
     if global_norm:
-        first, pred, kind = _with_global_norm(schedule, first, pred, kind)
-    device = schedule.device()
-    crosses = device[pred] != np.repeat(device, np.diff(first))
-    return Precedence(schedule, block, first, pred, kind, crosses, _topological(schedule, first, pred, kind, block))
+        first, pred, kind, crosses = _with_global_norm(schedule, first, pred, kind, crosses)
+    return Precedence(
+        schedule, block, first, pred, kind, crosses, topological_order(schedule, first, pred, block=block)
+    )
 
 
-def _topological(schedule: Schedule, first: Int64, pred: Int32, kind: Int8, block: bool) -> Int32:
+def topological_order(schedule: Schedule, first: Int64, pred: Int32, *, block: bool = False) -> Int32:
+    """int32[n]: a topological order, from predecessors as in `Precedence`. Raises ScheduleError, code `deadlock`."""
     order = np.empty(schedule.size, dtype=np.int32)
     position = schedule.row_start[:-1].copy()
     done = kernel(_replay, schedule.size)(schedule.row_start, first, pred, position, order)
@@ -117,8 +118,8 @@ def _replay(row_start: Int64, first: Int64, pred: Int32, position: Int64, order:
     return count
 
 
-def _edges(schedule: Schedule, block: bool) -> tuple[Int64, Int32, Int8]:
-    """All edges but those of `global_norm`: first, pred and kind as in `Precedence`."""
+def _edges(schedule: Schedule, block: bool) -> tuple[Int64, Int32, Int8, Bool]:
+    """All edges but those of `global_norm`: first, pred, kind and crosses as in `Precedence`."""
     n, stages = schedule.size, schedule.stages
     compute = schedule.kind <= Kind.R
     if (
@@ -143,12 +144,16 @@ def _edges(schedule: Schedule, block: bool) -> tuple[Int64, Int32, Int8]:
     gradient = np.full(stages, -1, dtype=np.int32)
     kernel(_place, n)(*columns, base, parts[pipe], places, gradient)
     first = np.empty(n + 1, dtype=np.int64)
-    pred, kind = np.empty(5 * n, dtype=np.int32), np.empty(5 * n, dtype=np.int8)
-    rows = (schedule.row_start, schedule.paired & block)
-    count = kernel(_write, n)(*columns, *rows, before, behind, base, parts[pipe], places, gradient, first, pred, kind)
+    most = n * (3 + bool((schedule.kind == Kind.R).any()) + bool((schedule.part > 0).any()))
+    pred, kind, crosses = np.empty(most, np.int32), np.empty(most, np.int8), np.empty(most, np.bool_)
+    own, joined = parts[pipe], schedule.paired & block
+    write = kernel(_write, n)
+    count = write(
+        *columns, schedule.row_start, joined, before, behind, base, own, places, gradient, first, pred, kind, crosses
+    )
     if count < 0:
         raise _invalid(schedule)
-    return first, pred[:count].copy(), kind[:count].copy()
+    return first, pred[:count], kind[:count], crosses[:count]
 
 
 def _count(stage: Int32, microbatch: Int32, part: Int32, pipe: Int32, microbatches: Int64, parts: Int64) -> None:
@@ -189,8 +194,9 @@ def _write(
     first: Int64,
     pred: Int32,
     edge: Int8,
+    crosses: Bool,
 ) -> int:
-    """Kernel: the predecessors of every action, into `first`, `pred` and `edge`. Returns their number, -1 if one is nowhere.
+    """Kernel: the predecessors of every action, into the last four. Returns their number, -1 if one is nowhere.
 
     block: bool[n], true on the F of pairs that are one block: it also takes what its B waits for.
     """
@@ -198,10 +204,11 @@ def _write(
     found = np.empty(4, dtype=np.int32)
     first[0] = 0
     for row in range(len(row_start) - 1):
-        for action in range(row_start[row], row_start[row + 1]):
+        begin, end = row_start[row], row_start[row + 1]
+        for action in range(begin, end):
             last = action + 2 if block[action] else action + 1
-            if action > row_start[row]:
-                pred[count], edge[count] = action - 1, _ORDER
+            if action > begin:
+                pred[count], edge[count], crosses[count] = action - 1, _ORDER, False
                 count += 1
                 if block[action - 1]:
                     edge[count - 1] = _BLOCK
@@ -235,27 +242,32 @@ def _write(
                 elif k == _REDUCE and gradient[s] >= 0:
                     found[0] = gradient[s]
                     wanted = 1
-                elif k == _STEP and member + 1 < row_start[row + 1]:
-                    found[0] = row_start[row + 1] - 1
+                elif k == _STEP and member + 1 < end:
+                    found[0] = end - 1
                     wanted = 1
                 for number in range(wanted):
                     if found[number] < 0:
                         return -1
                     pred[count], edge[count] = found[number], _DATA
+                    crosses[count] = not begin <= found[number] < end
                     count += 1
             first[action + 1] = count
     return count
 
 
-def _with_global_norm(schedule: Schedule, first: Int64, pred: Int32, kind: Int8) -> tuple[Int64, Int32, Int8]:
+def _with_global_norm(
+    schedule: Schedule, first: Int64, pred: Int32, kind: Int8, crosses: Bool
+) -> tuple[Int64, Int32, Int8, Bool]:
     steps = np.flatnonzero(schedule.kind == Kind.STEP)
     reduces = np.flatnonzero(schedule.kind == Kind.REDUCE).astype(np.int32)
     at = np.repeat(first[steps + 1], len(reduces))
+    device = schedule.device()
     pred = np.insert(pred, at, np.tile(reduces, len(steps)))
     kind = np.insert(kind, at, Edge.DATA)
+    crosses = np.insert(crosses, at, (device[steps][:, None] != device[reduces]).ravel())
     extra = np.zeros(len(first), dtype=np.int64)
     extra[steps + 1] = len(reduces)
-    return first + np.cumsum(extra), pred, kind
+    return first + np.cumsum(extra), pred, kind, crosses
 
 
 def _invalid(schedule: Schedule) -> ScheduleError:
