@@ -22,6 +22,7 @@ from pipefill_opt.fill.packing import (
     initial_states,
     pack_occurrence,
     pack_plan,
+    with_further_copy,
 )
 from pipefill_opt.fill.plan import FillPlan, Occurrence, Segment
 from pipefill_opt.fill.problem import DeviceClass, FillProblem
@@ -119,14 +120,18 @@ def _rests(problem: FillProblem, plan: FillPlan) -> Iterator[Rest]:
         segments = {(entry.iteration, entry.bubble): entry.segments for entry in phase.occurrences}
         states = initial_states(problem, phase)
         room = _Room(device, states, packed)
+        further = tuple(_further_copies(problem, device))
         for iteration in range(iterations):
             for bubble in range(len(device.bubbles)):
                 key = (iteration, bubble)
                 visited = visits.get(key)
                 occurrence = Occurrence(iteration, bubble, segments.get(key, ()))
-                trials = _trials(problem, device, occurrence, states, room, left)
+                now = visited or PackedOccurrence(
+                    iteration, bubble, (), 0, 0, 0, sum(state.held for state in states if state.job.keep), states
+                )
+                trials = _trials(problem, device, occurrence, states, now, further, room, left)
                 proofs = tuple(_proofs(problem, device, trials))
-                used = visited.used if visited else 0
+                used = now.used
                 length = device.bubbles[bubble].length
                 yield Rest(
                     pattern=index,
@@ -141,7 +146,7 @@ def _rests(problem: FillProblem, plan: FillPlan) -> Iterator[Rest]:
                     reason=_main_reason(length - used, proofs),
                     proofs=proofs,
                 )
-                states = visited.states if visited else states
+                states = now.states
 
 
 def _copies_left(problem: FillProblem, plan: FillPlan) -> Mapping[str, int]:
@@ -250,19 +255,19 @@ def _trials(
     device: DeviceClass,
     occurrence: Occurrence,
     states: Sequence[SlotState],
+    now: PackedOccurrence,
+    further: Sequence[SlotState],
     room: _Room,
     left: Mapping[str, int],
 ) -> Iterator[_Trial]:
-    """Every next operator of an occurrence; `states`: of the slots before it."""
-    now = list(states)
-    for segment in occurrence.segments:
-        now[segment.slot] = now[segment.slot].after(segment.count)
-    for slot, state in enumerate(now):
+    """Every next operator of an occurrence; `states`: of the slots before it, `now`: packed as it is;
+    `further`: copies that might come besides, where they would begin.
+    """
+    for slot, state in enumerate(now.states):
         for longer in _with_one_more(occurrence, slot, state.position):
             yield _Trial(slot, state, pack_occurrence(problem, device, longer, states))
-    for state in _further_copies(problem, device):
-        (longer,) = _with_one_more(occurrence, len(states), state.position)
-        packed = pack_occurrence(problem, device, longer, [*states, state])
+    for state in further:
+        packed = with_further_copy(problem, device, now, state)
         yield _Trial(None, state, packed, left[state.job.name] > 0, room.fits(occurrence, state))
 
 

@@ -7,7 +7,7 @@ does not: it computes all of this again.)
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from pipefill_opt.fill.plan import FillPlan, Occurrence, Phase, Segment
@@ -33,7 +33,7 @@ class SlotState:
         """The state after `count` >= 1 more operators."""
         chain = self.configuration.operators
         position = (self.position + count) % len(chain)
-        return replace(self, position=position, carried=chain[position - 1].carry)
+        return SlotState(self.job, self.configuration, position, chain[position - 1].carry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +155,29 @@ def pack_occurrence(
     return PackedOccurrence(
         occurrence.iteration, occurrence.bubble, tuple(packed), work, switch, peak, held, tuple(now)
     )
+
+
+def with_further_copy(
+    problem: FillProblem, device: DeviceClass, packed: PackedOccurrence, state: SlotState
+) -> PackedOccurrence:
+    """A packed occurrence (or an unvisited one, without segments) in which one more copy does one operator at the end.
+
+    `states` and `segments` are left without that copy; all numbers have it in.
+    """
+    operator = state.configuration.operators[state.position]
+    after = state.after(1)
+    switch = packed.switch if packed.segments else problem.switch.enter + problem.switch.leave
+    if packed.segments:
+        switch += between_ticks(problem, packed.states[packed.segments[-1].slot].job, state.job)
+    peak, held = packed.held + state.configuration.resident + operator.memory, packed.held
+    if packed.segments:
+        peak = max(peak, packed.peak + (state.held if state.job.keep else 0))
+    if state.job.keep:
+        held += after.held
+    else:
+        switch += _move(state, problem.switch.h2d) + _move(after, problem.switch.d2h)
+    work = packed.work + scaled_ticks(operator.duration, device.speed)
+    return PackedOccurrence(packed.iteration, packed.bubble, packed.segments, work, switch, peak, held, packed.states)
 
 
 def _run(state: SlotState, segment: Segment) -> Iterable[Operator]:

@@ -10,8 +10,8 @@ from functools import cache
 import pytest
 
 from pipefill_opt.fill.certify import certify
-from pipefill_opt.fill.packing import pack_plan
-from pipefill_opt.fill.plan import FillPlan
+from pipefill_opt.fill.packing import SlotState, initial_states, pack_occurrence, pack_plan, with_further_copy
+from pipefill_opt.fill.plan import FillPlan, Segment
 from pipefill_opt.fill.plan_file import plan_document, plan_from_document
 from pipefill_opt.fill.problem import DeviceClass, FillProblem, Guard
 from tests.fill.samples import codes, plan, problem, put
@@ -110,3 +110,24 @@ def test_named_copies_carry_into_later_phases() -> None:
     phase = {"repetitions": 1, "slots": [{"job": "swapped", "config": "c", "copy": "s"}], "occurrences": [visit]}
     packed = pack_plan(of, plan(of, put("patterns.1", {"device": "d", "multiplicity": 1, "phases": [phase, phase]})))
     assert [packed[1, number][0].segments[0].move_in for number in (0, 1)] == [1_000_000, 1_500_000]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_further_copy_at_the_end_is_packed_as_if_it_were_a_slot(seed: int) -> None:
+    of, found = solved(seed)
+    for (index, number), occurrences in pack_plan(of, found).items():
+        pattern = found.patterns[index]
+        device, phase = of.device(pattern.device), pattern.phases[number]
+        states = initial_states(of, phase)
+        visits = {(entry.iteration, entry.bubble): entry for entry in phase.occurrences}
+        for packed in occurrences:
+            visit = visits[packed.iteration, packed.bubble]
+            for job in of.jobs:
+                for configuration in job.configurations:
+                    further = SlotState(job, configuration, 0, configuration.operators[-1].carry)
+                    longer = replace(visit, segments=(*visit.segments, Segment(len(states), 0, 1)))
+                    expected = pack_occurrence(of, device, longer, [*states, further])
+                    short = with_further_copy(of, device, packed, further)
+                    assert (short.work, short.switch, short.held) == (expected.work, expected.switch, expected.held)
+                    assert short.peak == expected.peak
+            states = packed.states
