@@ -25,9 +25,12 @@ def solve_device_by(maximize: Maximize, device: DeviceProblem, limits: Limits, h
     value, plan = (0, None) if hint is None else (hint.value(device), hint)
     bound, origin = simple_bound(device), "capacity"
     try:
-        model = DeviceProgram(Network(device))
+        network = Network(device)
     except TooLargeError:
         return DeviceResult(value, max(value, bound), plan, origin, Reason.WORK_LIMIT)
+    if {arc.slot for arc in network.arcs} != set(network.slots):
+        return DeviceResult(0, 0, nothing, "rule 5: a slot that works fits nowhere between bubbles")
+    model = DeviceProgram(network)
     answer = maximize(model.program(), _per_iteration(device, limits), None if hint is None else model.point(hint))
     if answer.point is None and answer.reason is Reason.PROVED:
         return DeviceResult(0, 0, nothing, answer.origin)

@@ -181,7 +181,7 @@ def _times(network: Network, changes: dict[Change, int]) -> Iterator[Row]:
 
 
 def _orders(network: Network, changes: dict[Change, int]) -> Iterator[Row]:
-    """One segment a place, places taken from the first one on, and the changes of slot that follow from it."""
+    """One segment a place, places taken from the first one on, neighbours of two slots, and the changes that follow from it."""
     for number, layer in enumerate(network.layers):
         if not layer.places.ordered:
             continue
@@ -190,6 +190,9 @@ def _orders(network: Network, changes: dict[Change, int]) -> Iterator[Row]:
             yield _row(here, None, 1)
         elif not layer.places.table:
             yield _row([*here, *((k, -1) for k in network.running[number - 1])], None, 0)
+            for slot in network.slots:
+                both = network.of_slot(number - 1, slot) + network.of_slot(number, slot)
+                yield _row(((k, 1) for k in both), None, 1)
         else:
             for slot in network.slots:
                 came = [k for change, k in changes.items() if change.layer == number and change.b == slot]

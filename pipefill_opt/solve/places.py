@@ -57,8 +57,14 @@ def places_of(device: DeviceProblem, room: Room) -> Places:
     if once:
         count = len(shortest) if table else 1
     else:
-        count = max(1, (net + change) // (min(shortest.values()) + change))
+        count = _most_segments(net, change, sorted(shortest.values())[:2])
     return Places(count, net, free, once, table, change, coupled)
+
+
+def _most_segments(net: int, change: int, shortest: list[int]) -> int:
+    """Most segments in `net` ticks, each of one operator at least: neighbours are of two slots, so at best the two quickest take turns."""
+    pairs, rest = divmod(net + change, sum(shortest) + 2 * change)
+    return max(1, 2 * pairs + (rest >= shortest[0] + change))
 
 
 def _held_by_others(device: DeviceProblem, slot: int) -> tuple[int, int]:

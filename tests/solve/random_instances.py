@@ -109,7 +109,7 @@ class _Generator:
     def job(self, name: str, devices: list[str], rule: ValueRule, explicit: bool) -> Job:
         sizes = self.pick(((1,), (2,), (2,), (3,), (3,), (4,), (1, 2), (2, 2), (2, 3)))
         sizes = self.pick(((1,), (2,), (3,), (3,))) if self.packed else sizes
-        mixed = self.chance(0.15)
+        mixed = self.chance(0.04)
         return Job(
             name=name,
             copies=1 if self.packed and self.chance(0.8) else self.pick((1, 1, 2)),
@@ -120,17 +120,21 @@ class _Generator:
             devices=tuple(devices) if self.chance(0.7) else tuple(sorted(self.rng.sample(devices, 1))),
             keep=self.chance(0.6),
             value_rule=self.pick((ValueRule.TIME, ValueRule.FLOPS)) if mixed else rule,
-            configurations=tuple(self.configuration(f"c{i}", size, explicit) for i, size in enumerate(sizes)),
+            configurations=tuple(
+                self.configuration(f"c{i}", size, explicit * (10**11 if rule is ValueRule.FLOPS else 1))
+                for i, size in enumerate(sizes)
+            ),
         )
 
-    def configuration(self, name: str, size: int, explicit: bool) -> Configuration:
+    def configuration(self, name: str, size: int, explicit: int) -> Configuration:
         operators: list[Operator] = []
         carries = [self.size(1, 12) for _ in range(size)]
         while len(operators) < size:
             index = len(operators)
             before, carry = carries[index - 1], carries[index]
             memory = self.size(2, 20) + (0 if self.chance(0.15) else max(before, carry))
-            value = Fraction(self.pick(("0", "0.5", "1", "2", "2.75", "3"))) if explicit and self.chance(0.8) else None
+            value = Fraction(self.pick(("0", "0.5", "1", "2", "2.75", "3"))) * explicit if explicit else None
+            value = None if self.chance(0.2) else value
             flops = Fraction(self.pick((0, 3 * 10**11, 10**12, 25 * 10**11, 7 * 10**12)))
             operator = Operator(f"o{index}", self.duration(), memory, carry, flops, value)
             written = self.pick((1, 1, 1, 2)) if index + 2 <= size else 1

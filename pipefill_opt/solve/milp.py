@@ -1,0 +1,181 @@
+"""Integer programs by HiGHS through PuLP: `maximize`, and with it one device and the master. The only importer of pulp.
+
+HiGHS computes in floating point. Each point that it finds is rounded and checked against the rows in exact integers; one that
+breaks a row is cut off, and the search goes on. Its bound is rounded up by TOLERANCE: no proof in exact arithmetic, and `ORIGIN`
+says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any, Final
+
+import highspy
+import pulp
+
+from pipefill_opt.solve import background
+from pipefill_opt.solve.by_program import solve_device_by, solve_master_by
+from pipefill_opt.solve.column import Column, MasterResult
+from pipefill_opt.solve.device import DevicePlan, DeviceProblem, DeviceResult
+from pipefill_opt.solve.program import Answer, Program, Row
+from pipefill_opt.solve.result import Limits, Reason
+from pipefill_opt.solve.watch import Watch
+
+TOLERANCE: Final = 1e-9
+"""Of a bound: HiGHS's feasibility tolerances are set to this, rows and objective are scaled to coefficients of at most 1."""
+ORIGIN: Final = "HiGHS (floating point, rounded up by 1e-9)"
+
+
+def solve_device(device: DeviceProblem, limits: Limits, *, hint: DevicePlan | None = None) -> DeviceResult:
+    """The optimum of one device, unless a limit ends the search. `limits.work` is a number of branch-and-bound nodes."""
+    return solve_device_by(maximize, device, limits, hint)
+
+
+def solve_master(
+    values: Sequence[int], columns: Sequence[Column], counts: Sequence[int], copies: Sequence[int], limits: Limits
+) -> MasterResult:
+    """The optimum of the integer master, unless a limit ends the search."""
+    return solve_master_by(maximize, values, columns, counts, copies, limits)
+
+
+def maximize(program: Program, limits: Limits, hint: Sequence[int] | None) -> Answer:
+    """The optimum of a program. The same on every run unless the clock ends it."""
+    watch = Watch(limits)
+    scale = max((1, *program.value))
+    best = None if hint is None else tuple(hint)
+    bound = program.trivial_bound()
+    problem, variables = _problem(program, scale)
+    while True:
+        solver = _Stoppable(program, watch, scale, best)
+        background.call(partial(problem.solve, solver), limits.stop, solver.interrupt)
+        highs = problem.solverModel
+        status = highs.getModelStatus()
+        if status == highspy.HighsModelStatus.kInfeasible:
+            return Answer(None, 0, ORIGIN, Reason.PROVED)
+        bound = min(bound, _bound(highs.getInfo().mip_dual_bound, scale, bound))
+        point = _point(highs, variables)
+        broken = [] if point is None else [row for row in program.rows if not row.holds(point)]
+        if point is not None and not broken and (best is None or program.worth(point) > program.worth(best)):
+            best = point
+        if best is not None and program.worth(best) == bound:
+            return Answer(best, bound, ORIGIN, Reason.PROVED)
+        cuts = [_cover(row, point) for row in broken if point is not None]
+        reason = _reason(status, watch)
+        if reason is not Reason.GAP_LIMIT or None in cuts or not cuts:
+            return Answer(best, bound, ORIGIN, reason)
+        for cut in cuts:
+            assert cut is not None
+            problem += _expression(variables, cut, 1) <= cut.most, f"cut_{problem.numConstraints()}"
+
+
+def _problem(program: Program, scale: int) -> tuple[Any, list[Any]]:
+    """The program in PuLP, with each row and the objective divided by its largest number."""
+    problem = pulp.LpProblem("program", pulp.LpMaximize)
+    variables = [problem.add_variable(f"x{j}", 0, most, pulp.LpInteger) for j, most in enumerate(program.upper)]
+    problem += pulp.lpSum(value / scale * x for value, x in zip(program.value, variables, strict=True) if value)
+    for k, row in enumerate(program.rows):
+        largest = max(abs(row.most), *map(abs, row.coefficients))
+        total = _expression(variables, row, largest)
+        if row.least == row.most:
+            problem += total == row.most / largest, f"row_{k}"
+        else:
+            problem += total <= row.most / largest, f"row_{k}"
+    return problem, variables
+
+
+def _expression(variables: Sequence[Any], row: Row, largest: int) -> Any:
+    return pulp.lpSum(a / largest * variables[j] for j, a in zip(row.variables, row.coefficients, strict=True))
+
+
+def _bound(told: float, scale: int, most: int) -> int:
+    """HiGHS's dual bound (of the minimised negative), rounded up, as an upper bound on the program."""
+    if not math.isfinite(told):
+        return most
+    bound = Fraction(-told) * scale
+    margin = Fraction(TOLERANCE) * max(bound, Fraction(scale))
+    return min(most, math.floor(bound + margin))
+
+
+def _point(highs: Any, variables: Sequence[Any]) -> tuple[int, ...] | None:
+    """The point that HiGHS found, rounded, or None."""
+    if highs.getInfo().primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
+        return None
+    values = highs.getSolution().col_value
+    return tuple(round(values[variable.index]) for variable in variables)
+
+
+def _cover(row: Row, point: Sequence[int]) -> Row | None:
+    """A row that cuts off a point which breaks `row`: not all that it takes fits, so not all of it, nor anything larger instead.
+
+    None where the row has coefficients below 0 or counts: then rounding is no small matter.
+    """
+    if row.least is not None or min(row.coefficients) < 0 or any(point[j] > 1 for j in row.variables):
+        return None
+    taken = [(a, j) for j, a in zip(row.variables, row.coefficients, strict=True) if point[j] and a]
+    largest = max(a for a, _ in taken)
+    cover = [j for j, a in zip(row.variables, row.coefficients, strict=True) if a >= largest or (point[j] and a)]
+    return Row(tuple(cover), (1,) * len(cover), None, len(taken) - 1)
+
+
+def _reason(status: Any, watch: Watch) -> Reason:
+    """Why HiGHS ended. GAP_LIMIT: it thinks it is done, within its tolerances or the wanted gap."""
+    if status == highspy.HighsModelStatus.kOptimal:
+        return Reason.GAP_LIMIT
+    if watch.limits.stop.is_set():
+        return Reason.INTERRUPTED
+    return Reason.TIME_LIMIT if status == highspy.HighsModelStatus.kTimeLimit else Reason.WORK_LIMIT
+
+
+class _Stoppable(pulp.HiGHS):  # type: ignore[misc]
+    """PuLP's HiGHS with a first point, news of incumbents, and an end when asked for."""
+
+    def __init__(self, program: Program, watch: Watch, scale: int, first: Sequence[int] | None) -> None:
+        limits = watch.left()
+        options = {} if limits.work is None else {"mip_max_nodes": int(limits.work)}
+        super().__init__(
+            msg=False,
+            timeLimit=limits.time,
+            gapRel=float(watch.limits.gap),
+            gapAbs=0.0,
+            random_seed=watch.limits.seed,
+            mip_feasibility_tolerance=TOLERANCE,
+            primal_feasibility_tolerance=TOLERANCE,
+            dual_feasibility_tolerance=TOLERANCE,
+            **options,
+        )
+        self.program = program
+        self.watch = watch
+        self.scale = scale
+        self.first = first
+        self.highs: Any = None
+
+    def interrupt(self) -> None:
+        """Ask HiGHS to end soon."""
+        if self.highs is not None:
+            self.highs.cancelSolve()
+
+    def callSolver(self, lp: Any) -> None:  # noqa: N802
+        """PuLP's hook: the model is built, run it."""
+        highs = lp.solverModel
+        highs.HandleUserInterrupt = True
+        if self.first is not None:
+            solution = highspy.HighsSolution()
+            order = sorted(lp.variables(), key=lambda variable: variable.index)
+            solution.col_value = [float(self.first[int(variable.name[1:])]) for variable in order]
+            highs.setSolution(solution)
+        if self.watch.limits.on_progress is not None:
+            highs.cbMipImprovingSolution.subscribe(self._tell)
+        self.highs = highs
+        highs.run()
+
+    def findSolutionValues(self, lp: Any) -> tuple[int, int]:  # noqa: N802
+        """PuLP's hook: what was found is read from HiGHS itself, whose statuses PuLP does not all know."""
+        return pulp.LpStatusNotSolved, pulp.LpSolutionNoSolutionFound
+
+    def _tell(self, event: Any) -> None:
+        value = round(Fraction(-event.data_out.objective_function_value) * self.scale)
+        bound = _bound(event.data_out.mip_dual_bound, self.scale, self.program.trivial_bound())
+        self.watch.report(Fraction(value), Fraction(bound), ORIGIN)
