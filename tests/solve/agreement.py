@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -38,7 +38,7 @@ def disagreements(problem: FillProblem, best: Fraction, solvers: Sequence[str]) 
 
 def _wrong(solution: Solution, best: Fraction, name: str) -> str:
     value, bound = solution.objective, solution.bound
-    slack = TOLERANCE.get(name, Fraction(0)) * max(1, best)
+    slack = TOLERANCE.get(name, Fraction(0)) * max(Fraction(1), best)
     if value is None or solution.certificate is None or not solution.certificate.valid:
         return "no certified plan"
     if value > best:
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--solvers", default=",".join(GREEDY + EXACT), help="names with commas between them")
     options = parser.parse_args(arguments)
     solvers = [name for name in options.solvers.split(",") if name]
-    seconds: Counter[str] = Counter()
+    seconds: defaultdict[str, float] = defaultdict(float)
     wrong: list[str] = []
     for seed in range(options.first, options.first + options.seeds):
         problem = random_problem(seed)

@@ -51,7 +51,7 @@ class Best:
 
 def ceil_div(a: int, b: Fraction) -> int:
     """ceil(a / b)."""
-    return math.ceil(Fraction(a) / b)
+    return -(-a * b.denominator // b.numerator)
 
 
 def operator_values(job: Job, configuration: int) -> list[Fraction]:
@@ -80,31 +80,41 @@ def value_scale(problem: FillProblem) -> int:
 class Device:
     """One device of a class with given residents: visits of single bubbles, then whole plans."""
 
-    def __init__(self, problem: FillProblem, device: DeviceClass, residents: Residents) -> None:
+    def __init__(self, problem: FillProblem, device: DeviceClass, residents: Residents, scale: int) -> None:
         self.problem = problem
         self.device = device
         self.residents = residents
-        self.scale = value_scale(problem)
         jobs = [problem.jobs[job] for job, _ in residents]
         configurations = [problem.jobs[job].configurations[index] for job, index in residents]
         self.names = [job.name for job in jobs]
         self.kept = [job.keep for job in jobs]
         self.resident = [configuration.resident for configuration in configurations]
         self.memory = [[operator.memory for operator in c.operators] for c in configurations]
-        self.carry = [[operator.carry for operator in c.operators] for c in configurations]
+        carry = [[operator.carry for operator in c.operators] for c in configurations]
+        self.holds = [
+            [resident + size for size in (*sizes[-1:], *sizes[:-1], 0)]
+            for resident, sizes in zip(self.resident, carry, strict=True)
+        ]
+        """Resident and carried bytes by position; FRESH, the last entry: nothing carried."""
+        self.move_in = [self.moves(slot, problem.switch.h2d) for slot in range(len(residents))]
+        self.move_out = [self.moves(slot, problem.switch.d2h) for slot in range(len(residents))]
+        self.usable = [
+            max(0, math.floor(problem.guard.fraction * bubble.length) - problem.guard.margin)
+            for bubble in device.bubbles
+        ]
         self.ticks = [[ceil_div(o.duration, device.speed) for o in c.operators] for c in configurations]
         exact = [operator_values(problem.jobs[job], index) for job, index in residents]
-        self.value = [[int(value * self.scale) for value in values] for values in exact]
+        self.value = [[int(value * scale) for value in values] for values in exact]
         self.slots = range(len(residents))
         assert all(sum(ticks) > 0 for ticks in self.ticks)
         self._visits: dict[tuple[int, Positions], dict[Positions, tuple[int, Visit]]] = {}
 
-    def usable(self, bubble: int) -> int:
-        guard = self.problem.guard
-        return max(0, math.floor(guard.fraction * self.device.bubbles[bubble].length) - guard.margin)
-
-    def carried(self, slot: int, position: int) -> int:
-        return 0 if position == FRESH else self.carry[slot][position - 1]
+    def moves(self, slot: int, rate: Fraction | None) -> list[int]:
+        """Ticks to move a slot, by position."""
+        if self.kept[slot]:
+            return [0 for _ in self.holds[slot]]
+        assert rate is not None
+        return [ceil_div(size * 10**9, rate) for size in self.holds[slot]]
 
     def after(self, slot: int, position: int, count: int) -> int:
         return position if count == 0 else (max(position, 0) + count) % len(self.ticks[slot])
@@ -113,31 +123,17 @@ class Device:
         cost = self.problem.switch.between
         return cost if isinstance(cost, int) else cost[self.names[a]][self.names[b]]
 
-    def move_in(self, slot: int, position: int) -> int:
-        if self.kept[slot]:
-            return 0
-        rate = self.problem.switch.h2d
-        assert rate is not None
-        return ceil_div((self.resident[slot] + self.carried(slot, position)) * 10**9, rate)
-
-    def move_out(self, slot: int, position: int) -> int:
-        if self.kept[slot]:
-            return 0
-        rate = self.problem.switch.d2h
-        assert rate is not None
-        return ceil_div((self.resident[slot] + self.carried(slot, position)) * 10**9, rate)
-
     def rests(self, positions: Positions) -> bool:
         """Kept slots fit outside the bubbles."""
-        kept = (self.resident[s] + self.carried(s, positions[s]) for s in self.slots if self.kept[s])
+        kept = (self.holds[s][positions[s]] for s in self.slots if self.kept[s])
         return sum(kept) <= self.device.resident_free
 
     def runs(self, bubble: int, slot: int, positions: Positions, inside: frozenset[int]) -> bool:
         """The next operator of `slot` fits the memory of the bubble while the swapped slots `inside` are in."""
-        need = self.resident[slot] + self.memory[slot][max(positions[slot], 0) % len(self.ticks[slot])]
+        need = self.resident[slot] + self.memory[slot][max(positions[slot], 0)]
         for other in self.slots:
             if other != slot and (self.kept[other] or other in inside):
-                need += self.resident[other] + self.carried(other, positions[other])
+                need += self.holds[other][positions[other]]
         return need <= self.device.bubbles[bubble].free
 
     def visits(self, bubble: int, positions: Positions) -> dict[Positions, tuple[int, Visit]]:
@@ -149,7 +145,7 @@ class Device:
 
     def _search(self, bubble: int, begin: Positions) -> dict[Positions, tuple[int, Visit]]:
         """Operator by operator: every state after one more operator, with the least time used and a path to it."""
-        switch, usable = self.problem.switch, self.usable(bubble)
+        switch, usable = self.problem.switch, self.usable[bubble]
         found: dict[Positions, tuple[int, Visit]] = {begin: (0, ())}
         layer: dict[State, tuple[int, Visit]] = {}
 
@@ -170,7 +166,7 @@ class Device:
         def finish(state: State, time: int, path: Visit) -> None:
             """Leave the bubble here, if nothing but the last slot is in."""
             end = state.positions
-            time += self.move_out(state.last, end[state.last]) + switch.leave
+            time += self.move_out[state.last][end[state.last]] + switch.leave
             alone = state.inside <= {state.last}
             if alone and time <= usable and self.rests(end) and (end not in found or found[end][0] < state.value):
                 found[end] = (state.value, path)
@@ -182,11 +178,11 @@ class Device:
                 if other == last or other in state.left:
                     continue
                 later = time + self.between(last, other)
-                later += 0 if other in state.inside else self.move_in(other, positions[other])
+                later += 0 if other in state.inside else self.move_in[other][positions[other]]
                 inside = state.inside if self.kept[other] else state.inside | {other}
                 run(other, state, later, inside, state.left, path)
                 if not self.kept[last]:
-                    out = self.move_out(last, positions[last])
+                    out = self.move_out[last][positions[last]]
                     run(other, state, later + out, inside - {last}, state.left | {last}, path)
 
         following: dict[State, tuple[int, Visit]] = {}
@@ -194,7 +190,7 @@ class Device:
         for slot in self.slots:
             state = State((0,) * len(begin), begin, 0, slot, nobody, nobody)
             inside = nobody if self.kept[slot] else frozenset({slot})
-            run(slot, state, switch.enter + self.move_in(slot, begin[slot]), inside, nobody, ())
+            run(slot, state, switch.enter + self.move_in[slot][begin[slot]], inside, nobody, ())
         while following:
             layer, following = following, {}
             for state, (time, path) in layer.items():
@@ -245,7 +241,8 @@ def residents_of(problem: FillProblem, device: DeviceClass) -> Iterator[Resident
 
 def devices_of(problem: FillProblem, device: DeviceClass) -> list[Device]:
     """Every device that the class can be."""
-    return [Device(problem, device, residents) for residents in residents_of(problem, device)]
+    scale = value_scale(problem)
+    return [Device(problem, device, residents, scale) for residents in residents_of(problem, device)]
 
 
 Column = tuple[Device, Best]
