@@ -8,7 +8,7 @@ from fractions import Fraction
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One broken rule: its code (see docs/design.md, section 4), the place in the plan, and the numbers in words."""
+    """One broken rule: its code (see docs/fill.md), the place in the plan, and the numbers in words."""
 
     code: str
     place: str

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Slot:
     """A copy of a job that lives on the device, with its configuration; `first`: the operator at which it stands at the beginning.
 
-    `copy` names the copy in plans of several phases: equal names on one device are the same copy.
+    `copy` names the copy in plans of several phases: equal names are the same copy (docs/fill.md, Objectives).
     """
 
     job: str
@@ -20,7 +20,10 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """`count` operators of a slot in a row, cyclically, from `first`. `start`: ticks from the bubble's start, or None."""
+    """`count` operators of a slot in a row, cyclically, from `first`. `start`: ticks from the bubble's start, or None.
+
+    A plan read from a file may hold a count that is not whole: `certify` reports it as `split`.
+    """
 
     slot: int
     first: int

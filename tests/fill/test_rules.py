@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from tests.fill.samples import Change, codes, drop, problem, put, verdict
+from tests.fill.samples import Change, codes, drop, operator, problem, put, verdict
 
 SECOND = "patterns.0.occurrences.1.segments"
 KEPT_IN_SECOND = put(SECOND, [{"slot": 0, "first": 0, "count": 2}, {"slot": 1, "first": 0, "count": 1}])
@@ -220,3 +220,48 @@ def test_two_iterations_divide_the_value() -> None:
     found = verdict(two, drop("patterns.0.occurrences.1"))
     assert found.valid
     assert found.objective == Fraction(6_000_000, 2)
+
+
+THREE = put(
+    "jobs.0.configs.0.operators", [operator("a", 1, 300, 10), operator("b", 2, 350, 20), operator("c", 3, 400, 30)]
+)
+
+
+def test_a_chain_of_three_goes_round() -> None:
+    """Net 6 and 10 ms: c a b | c a b."""
+    begins = [
+        put("patterns.0.slots.0.first", 2),
+        put("patterns.0.occurrences.0.segments.0", {"slot": 0, "first": 2, "count": 3}),
+    ]
+    again = [{"slot": 0, "first": 2, "count": 1}, {"slot": 0, "first": 0, "count": 2}]
+    found = verdict(problem(THREE), *begins, put(SECOND, again))
+    assert found.valid
+    assert found.objective == 2 * 6_000_000
+    assert codes(verdict(problem(THREE), *begins, put(f"{SECOND}", [{"slot": 0, "first": 1, "count": 3}]))) == {
+        "order",
+        "cycle",
+    }
+
+
+def test_speed_counts_in_a_part_of_the_chain() -> None:
+    """a and b at speed 0.7: 1428572 and 2857143 ns."""
+    slow = problem(THREE, put("devices.0.speed", 0.7), put("repeat", False))
+    part = [
+        put(
+            "patterns.0.occurrences", [{"iteration": 0, "bubble": 0, "segments": [{"slot": 0, "first": 0, "count": 2}]}]
+        )
+    ]
+    for length, expected in ((6_285_715, set()), (6_285_714, {"fit"})):
+        shorter = problem(
+            THREE, put("devices.0.speed", 0.7), put("repeat", False), put("devices.0.bubbles.0.length", f"{length}ns")
+        )
+        assert codes(verdict(shorter, *part)) == expected
+    assert verdict(slow, *part).objective == 3_000_000
+
+
+def test_memory_is_reported_for_the_largest_operator() -> None:
+    found = verdict(problem(put("devices.0.bubbles.0.free", "450MB")))
+    (violation,) = found.violations
+    assert violation.place == "patterns[0] (d).occurrences[0].segments[0]"
+    assert violation.numbers == {"operator": 1, "needed": 500_000_000, "free": 450_000_000}
+    assert "operator 1 (b) needs 500000000 bytes, 450000000 are free" in violation.message
