@@ -22,7 +22,7 @@ FOREIGN = [
         r"/roo[t]/",
         r"/tm[p]/\w",
         r"pypi\.or[g]",
-        r"pythonhosted",
+        r"pythonhoste[d]",
         r"index-ur[l]",
     )
 ]
