@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipefill_opt.solve.device import DeviceProblem, Room
+from pipefill_opt.solve.device import Chain, DeviceProblem, Room
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,33 +33,33 @@ class Places:
 def places_of(device: DeviceProblem, room: Room) -> Places:
     """The shape of a room that loses no plan of any value.
 
-    Where memory is not coupled and changes keep the triangle inequality, all segments of a slot may move to its first one: no
-    operator loses its memory, changes get no dearer, transfers stay. Else there are as many places as segments fit.
+    Where kept slots do not couple memory and changes keep the triangle inequality, all segments of a slot may move to its first one:
+    no operator loses its memory (swapped slots are out while others run), changes get no dearer, transfers stay. Else there are
+    as many places as segments fit, and swapped slots may be in while others run.
     """
     net = room.usable - device.enter - device.leave
     slots = range(len(device.slots))
-    least, most = zip(*(_held_by_others(device, s) for s in slots), strict=True)
-    free = tuple(room.free - held for held in least)
-    needs = [[chain.resident + bytes_ for bytes_ in chain.memory] for chain in device.slots]
-    coupled = any(room.free - most[s] < need <= free[s] for s in slots for need in needs[s])
-    shortest = {
-        s: min(ticks)
+    kept = [slot for slot in slots if device.slots[slot].keep]
+    free = tuple(room.free - _least_held(device, kept, slot) for slot in slots)
+    needs = [[chain.resident + size for size in chain.memory] for chain in device.slots]
+    fits = {
+        s: [t for t, need in zip(device.slots[s].ticks, needs[s], strict=True) if t <= net and need <= free[s]]
         for s in slots
-        if (
-            ticks := [
-                t for t, need in zip(device.slots[s].ticks, needs[s], strict=True) if t <= net and need <= free[s]
-            ]
-        )
     }
+    shortest = {slot: min(ticks) for slot, ticks in fits.items() if ticks}
+
+    def coupled(held: Sequence[int]) -> bool:
+        """True if the most that the slots `held` may hold decides whether an operator of another fits."""
+        most = [room.free - sum(_most_held(device.slots[s]) for s in held if s != slot) for slot in slots]
+        return any(most[slot] < need <= free[slot] for slot in slots for need in needs[slot])
+
     changes = {device.between[a][b] for a in shortest for b in shortest if a != b}
     change = min(changes, default=0)
     table = len(changes) > 1
-    once = len(shortest) < 2 or (not coupled and _triangle(device, list(shortest)))
-    if once:
-        count = len(shortest) if table else 1
-    else:
-        count = _most_segments(net, change, sorted(shortest.values())[:2])
-    return Places(count, net, free, once, table, change, coupled)
+    if len(shortest) < 2 or (not coupled(kept) and _triangle(device, list(shortest))):
+        return Places(len(shortest) if table else 1, net, free, True, table, change, coupled(kept))
+    count = _most_segments(net, change, sorted(shortest.values())[:2])
+    return Places(count, net, free, False, table, change, coupled(slots))
 
 
 def _most_segments(net: int, change: int, shortest: list[int]) -> int:
@@ -67,12 +68,15 @@ def _most_segments(net: int, change: int, shortest: list[int]) -> int:
     return max(1, 2 * pairs + (rest >= shortest[0] + change))
 
 
-def _held_by_others(device: DeviceProblem, slot: int) -> tuple[int, int]:
-    """Least and most bytes that the kept slots but this one hold while it runs."""
-    others = [chain for s, chain in enumerate(device.slots) if s != slot and chain.keep]
-    resident = sum(chain.resident for chain in others)
-    least = sum(min(chain.carry) for chain in others) if device.repeat else 0
-    return resident + least, resident + sum(max(chain.carry) for chain in others)
+def _least_held(device: DeviceProblem, kept: Sequence[int], slot: int) -> int:
+    """Least bytes that the kept slots but this one hold while it runs."""
+    others = [device.slots[s] for s in kept if s != slot]
+    return sum(chain.resident + (min(chain.carry) if device.repeat else 0) for chain in others)
+
+
+def _most_held(chain: Chain) -> int:
+    """Most bytes that a slot holds while it is in and stands still."""
+    return chain.resident + max(chain.carry)
 
 
 def _triangle(device: DeviceProblem, slots: list[int]) -> bool:
