@@ -53,15 +53,17 @@ def allocate(
     watch: Watch,
     *,
     start: Sequence[Choice] = (),
+    known: dict[DeviceProblem, DeviceResult] | None = None,
     beat: int = 0,
     tell: Callable[[int, int, str], None] | None = None,
 ) -> Allocation:
     """The best choice for H = `iterations`, proved unless a limit ends the search first.
 
-    start: plans known already (greedy's). beat: a value that is known otherwise; the search ends, proved, when no choice is worth more.
-    tell(value, bound, note) hears of progress.
+    start: plans known already (greedy's). known: proved results of devices, which grows. beat: a value that is known otherwise; the
+    search ends, proved, when no choice is worth more. tell(value, bound, note) hears of progress.
     """
-    search = _Allocator(compiled, iterations, solve_device, solve_master, watch, start)
+    known = {} if known is None else known
+    search = _Allocator(compiled, iterations, solve_device, solve_master, watch, start, known)
     return search.answer(search.run(beat, tell))
 
 
@@ -80,6 +82,7 @@ class _Allocator:
         solve_master: MasterSolver,
         watch: Watch,
         start: Sequence[Choice],
+        known: dict[DeviceProblem, DeviceResult],
     ) -> None:
         self.compiled = compiled
         self.iterations = iterations
@@ -97,7 +100,7 @@ class _Allocator:
         self.results: list[DeviceResult | None] = [None] * len(self.columns)
         self.closed = [k >= self.listed for k in range(len(self.columns))]
         self.slices: dict[int, float] = {}
-        self.known: dict[DeviceProblem, DeviceResult] = {}
+        self.known = known
         self.origins: set[str] = set()
         place = {(column.class_index, column.residents): k for k, column in enumerate(listed.columns)}
         for choice in start:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor
+from typing import Final
 
 from pipefill_opt.solve.allocate import DeviceSolver, MasterSolver, allocate
 from pipefill_opt.solve.columns import rate_bound
-from pipefill_opt.solve.device import Compiled
+from pipefill_opt.solve.device import Compiled, DeviceProblem, DeviceResult
 from pipefill_opt.solve.greedy import Choice, Kinds, every_kind, greedy
 from pipefill_opt.solve.result import Reason
 from pipefill_opt.solve.watch import Watch
+
+SHORTEST_SHARE: Final = 1.0
+"""Seconds that one H gets at the least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,50 +53,72 @@ def search_greedy(compiled: Compiled, kinds: Kinds, watch: Watch) -> Answer:
 
 
 def search_exact(compiled: Compiled, solve_device: DeviceSolver, solve_master: MasterSolver, watch: Watch) -> Answer:
-    """The best plan over every H, each H solved exactly, in rising order. A bound that holds for every H covers those left at a limit."""
+    """The best plan over every H, each H solved exactly, those with the best greedy plan first.
+
+    With a time limit each H gets a share of what is left, and those that are still open get another round.
+    """
     best = _Best(compiled)
-    every = rate_bound(compiled)
-    bound, origin = Fraction(0), "capacity"
-    reason = Reason.PROVED
+    starts: dict[int, list[Choice]] = {}
     for iterations in lengths(compiled):
-        if best.value >= every:
-            break
-        ended = watch.ended()
-        if ended is not None:
-            bound, origin, reason = every, "capacity", ended
-            break
-        start = greedy(compiled, iterations, every_kind, watch)
-        best.keep(start, iterations)
-        found = allocate(
-            compiled,
-            iterations,
-            solve_device,
-            solve_master,
-            watch,
-            start=start,
-            beat=floor(best.value * iterations),
-            tell=_teller(compiled, watch, best, iterations, bound, every),
-        )
-        best.keep(found.choices, iterations)
-        if Fraction(found.bound, iterations) > bound:
-            bound, origin = Fraction(found.bound, iterations), found.origin
-        if found.reason is not Reason.PROVED:
-            reason = found.reason
-    if bound >= every:
-        bound, origin = every, "capacity"
+        starts[iterations] = greedy(compiled, iterations, every_kind, watch)
+        best.keep(starts[iterations], iterations)
+    every = rate_bound(compiled)
+    bounds = dict.fromkeys(starts, (every, "capacity"))
+    known: dict[DeviceProblem, DeviceResult] = {}
+    open_lengths = sorted(starts, key=lambda h: (-rate(starts[h], h), h))
+    reason = Reason.PROVED
+    while open_lengths and best.value < every and watch.ended() is None:
+        left = []
+        for position, iterations in enumerate(open_lengths):
+            if watch.ended() is not None:
+                left += open_lengths[position:]
+                break
+            found = allocate(
+                compiled,
+                iterations,
+                solve_device,
+                solve_master,
+                _share(watch, len(open_lengths) - position),
+                start=starts[iterations],
+                known=known,
+                beat=floor(best.value * iterations),
+                tell=_teller(compiled, watch, best, bounds, iterations),
+            )
+            best.keep(found.choices, iterations)
+            bounds[iterations] = min(bounds[iterations], (Fraction(found.bound, iterations), found.origin))
+            if found.reason is Reason.TIME_LIMIT:
+                left.append(iterations)
+            elif found.reason is not Reason.PROVED:
+                reason = found.reason
+        open_lengths = left
+    reason = watch.ended() or reason if open_lengths else reason
+    bound, origin = max(bounds.values())
     return best.answer(max(bound, best.value), origin, reason)
 
 
+def rate(choices: Sequence[Choice], iterations: int) -> Fraction:
+    """Value per main iteration."""
+    return Fraction(sum(choice.value * choice.multiplicity for choice in choices), iterations)
+
+
+def _share(watch: Watch, parts: int) -> Watch:
+    """A watch over one of `parts` parts of the time that is left; over all limits as they are, if it is the only one."""
+    limits = watch.left(gap=watch.limits.gap)
+    if limits.time is not None and parts > 1:
+        limits = replace(limits, time=max(SHORTEST_SHARE, limits.time / parts))
+    return Watch(limits)
+
+
 def _teller(
-    compiled: Compiled, watch: Watch, best: _Best, iterations: int, bound: Fraction, every: Fraction
+    compiled: Compiled, watch: Watch, best: _Best, bounds: dict[int, tuple[Fraction, str]], iterations: int
 ) -> Callable[[int, int, str], None]:
-    """Reports progress in the objective's own measure: bounds of the H before, of this one, and of those to come."""
-    last = iterations == lengths(compiled)[-1]
+    """Reports progress in the objective's own measure, over every H."""
+    others = max((bound for h, (bound, _) in bounds.items() if h != iterations), default=Fraction(0))
 
     def tell(value: int, limit: int, note: str) -> None:
         news = max(best.value, Fraction(value, iterations))
-        top = min(every, max(bound, Fraction(limit, iterations))) if last else every
-        watch.report(news * compiled.unit, max(news, top) * compiled.unit, f"H = {iterations}, {note}")
+        top = max(news, others, Fraction(limit, iterations))
+        watch.report(news * compiled.unit, top * compiled.unit, f"H = {iterations}, {note}")
 
     return tell
 
@@ -107,7 +133,7 @@ class _Best:
 
     def keep(self, choices: Sequence[Choice], iterations: int) -> None:
         """Remember a choice that is better."""
-        value = Fraction(sum(choice.value * choice.multiplicity for choice in choices), iterations)
+        value = rate(choices, iterations)
         if value > self.value:
             self.choices, self.iterations, self.value = tuple(choices), iterations, value
 
