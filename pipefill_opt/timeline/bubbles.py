@@ -21,7 +21,7 @@ _DATA, _ORDER, _BARRIER = range(len(EDGES))
 
 @dataclass(frozen=True, slots=True)
 class _Gaps:
-    """Idle intervals, b of them, by device and start: the running actions on both sides, -1 on a device without any."""
+    """Idle intervals, b of them, by device and start: the actions that take time on both sides, -1 on a device without any."""
 
     device: Int64
     start: Int64
@@ -45,8 +45,7 @@ def find_bubbles(
     backward is in its warm-up until its first action.
     """
     schedule = precedence.schedule
-    running = _running(schedule, start, end, precedence.block)
-    gaps = _gaps(schedule, running, start, end, period)
+    gaps = _gaps(schedule, np.flatnonzero(end > start), start, end, period)
     edge, action = _causes(precedence, gaps, start, end, lag, period)
     first = np.searchsorted(gaps.device, np.arange(schedule.devices + 1))
     device = schedule.device()
@@ -76,14 +75,6 @@ def free_bytes(table: BubbleTable, memory: Memory, steps: MemorySteps, period: i
         used[wrapped] = np.maximum(used[wrapped], steps.largest(device, 0 * wrapped, stop[wrapped] - period))
         free[part] = memory.capacity[device] - memory.reserve[device] - used
     return free
-
-
-def _running(schedule: Schedule, start: Int64, end: Int64, block: bool) -> Int64:
-    """Indices of the actions that take time; of a block its F only."""
-    running = end > start
-    if block:
-        running[1:] &= ~schedule.paired[:-1]
-    return np.flatnonzero(running)
 
 
 def _gaps(schedule: Schedule, running: Int64, start: Int64, end: Int64, period: int) -> _Gaps:

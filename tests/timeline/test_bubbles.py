@@ -109,6 +109,25 @@ def test_ties_of_the_barrier() -> None:
     assert timeline(main).bubbles[0][0].cause == Cause(action=1, device=1, edge="barrier")
 
 
+def test_ties_of_the_barrier_go_to_the_other_device() -> None:
+    """The STEPs take no time and end with the iteration, the own one too."""
+    rows = ("0F0 0REDUCE_GRAD STEP", "1F0 1REDUCE_GRAD STEP")
+    (bubble,) = timeline(rows_job(*rows, REDUCE=(0, 4), global_norm=True)).bubbles[0]
+    assert (bubble.start, bubble.length, bubble.cause) == (1, 5, Cause(action=5, device=1, edge="barrier"))
+
+
+def test_ties_of_the_cause_go_to_the_smaller_micro_batch() -> None:
+    """A block waits for 1F1 and for 1B0, which takes no time: both are there at 11."""
+    rows = ("0F0 0F1 2F0 2B0 (2F1;0B0)OVERLAP_F_B 2B1 0B1", "1F0 1F1 1B0 1B1")
+    result = timeline(rows_job(*rows, placement=[0, 1, 0], F=(1, 5, 1), B=(2, 0, 2), overlap=3))
+    bubble = next(bubble for bubble in result.bubbles[0] if bubble.next_action == 4)
+    schedule = result.main.schedule
+    assert bubble.start + bubble.length == 11
+    assert bubble.cause.action is not None
+    assert [str(schedule.action(i)) for i in (4, bubble.cause.action)] == ["2F1", "1B0"]
+    assert result.end[schedule.row_start[1] + 1] == 11
+
+
 def test_a_block_is_one_action() -> None:
     rows = ("0F0 0F1 (0F2;0B0)OVERLAP_F_B 0B1 0B2", "1F0 1B0 1F1 1B1 1F2 1B2")
     result = timeline(rows_job(*rows, overlap=3))
