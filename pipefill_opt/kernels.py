@@ -79,4 +79,4 @@ def _announced(twin: Callable[P, T]) -> Callable[P, T]:
 
 @cache
 def _announce() -> None:
-    _log.info("compiling kernels for this machine (some seconds, once)")
+    _log.warning("compiling kernels for this machine (some seconds, once)")

@@ -10,8 +10,7 @@ from pipefill_opt.schedule.actions import Kind
 from pipefill_opt.schedule.precedence import Edge, Precedence
 from pipefill_opt.schedule.schedule import Bool, Int8, Int32, Int64, Schedule
 from pipefill_opt.timeline.longest_path import binding_edge
-from pipefill_opt.timeline.memory import MemorySteps
-from pipefill_opt.timeline.timeline import EDGES, KINDS, PHASES, BubbleTable
+from pipefill_opt.timeline.timeline import EDGES, KINDS, PHASES, BubbleTable, MemorySteps
 from pipefill_opt.workload.costs import Memory
 
 _FILL_DRAIN, _FWD_BWD, _SYNC, _INNER = range(len(KINDS))

@@ -43,7 +43,7 @@ def _timeline(main: MainJob) -> Timeline:
     makespan = int(end.max(initial=0))
     slack = latest_end(waits, duration, lag, makespan) - end
     table = find_bubbles(waits, start, end, slack, lag, makespan)
-    peak = None
+    steps, peak = None, None
     if main.memory is not None:
         steps = memory_steps(schedule, main.memory, start, end, block=block)
         peak = steps.peak()
@@ -59,6 +59,7 @@ def _timeline(main: MainJob) -> Timeline:
         span=_span(schedule, start, end),
         busy=_busy(schedule, duration, block),
         peak=peak,
+        memory=steps,
         bubble_table=table,
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -10,44 +9,11 @@ import numpy as np
 from pipefill_opt.errors import InputError
 from pipefill_opt.schedule.actions import Kind
 from pipefill_opt.schedule.schedule import Bool, Int64, Schedule
-from pipefill_opt.timeline.timeline import Timeline
+from pipefill_opt.timeline.timeline import MemorySteps, Timeline
 from pipefill_opt.workload.costs import Memory
-from pipefill_opt.workload.weights import is_block
 
 MOST: Final = 2**62
 """All that a schedule allocates adds up to less, in bytes, so that every size fits 64 bits."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MemorySteps:
-    """Bytes in use over one iteration; k steps, all devices one after the other.
-
-    first: int64[devices + 1]; device d has the steps first[d] to first[d + 1] - 1. time: int64[k] ticks, rising from 0 on each device.
-    size: int64[k] bytes, from its time to the next one, the last to the end of the iteration; each differs from the one before.
-    """
-
-    first: Int64
-    time: Int64
-    size: Int64
-
-    def device(self, device: int) -> tuple[Int64, Int64]:
-        """Times and sizes of a device."""
-        part = slice(int(self.first[device]), int(self.first[device + 1]))
-        return self.time[part], self.size[part]
-
-    def peak(self) -> Int64:
-        """int64[devices]: the largest size on each device."""
-        peak: Int64 = np.maximum.reduceat(self.size, self.first[:-1])
-        return peak
-
-    def largest(self, device: int, start: Int64, stop: Int64) -> Int64:
-        """int64[q]: the largest size on a device within each interval [start, stop), 0 <= start < stop."""
-        time, size = self.device(device)
-        bounds = np.empty(2 * len(start), dtype=np.int64)
-        bounds[0::2] = np.searchsorted(time, start, side="right") - 1
-        bounds[1::2] = np.searchsorted(time, stop, side="left")
-        largest: Int64 = np.maximum.reduceat(np.append(size, 0), bounds)[0::2]
-        return largest
 
 
 def usage(timeline: Timeline, device: int) -> tuple[Int64, Int64]:
@@ -55,10 +21,9 @@ def usage(timeline: Timeline, device: int) -> tuple[Int64, Int64]:
 
     Raises ValueError without a memory model.
     """
-    main = timeline.main
-    if main.memory is None:
+    if timeline.memory is None:
         raise ValueError("this main job has no memory model")
-    return memory_steps(main.schedule, main.memory, timeline.start, timeline.end, block=is_block(main)).device(device)
+    return timeline.memory.device(device)
 
 
 def memory_steps(schedule: Schedule, memory: Memory, start: Int64, end: Int64, *, block: bool = False) -> MemorySteps:

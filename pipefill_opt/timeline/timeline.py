@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, overload
 
+import numpy as np
+
 from pipefill_opt.schedule.schedule import Int8, Int32, Int64
 from pipefill_opt.workload.costs import MainJob
 
@@ -107,11 +109,44 @@ class DeviceBubbles(Sequence[Bubble]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class MemorySteps:
+    """Bytes in use over one iteration; k steps, all devices one after the other.
+
+    first: int64[devices + 1]; device d has the steps first[d] to first[d + 1] - 1. time: int64[k] ticks, rising from 0 on each device.
+    size: int64[k] bytes, from its time to the next one, the last to the end of the iteration; each differs from the one before.
+    """
+
+    first: Int64
+    time: Int64
+    size: Int64
+
+    def device(self, device: int) -> tuple[Int64, Int64]:
+        """Times and sizes of a device."""
+        part = slice(int(self.first[device]), int(self.first[device + 1]))
+        return self.time[part], self.size[part]
+
+    def peak(self) -> Int64:
+        """int64[devices]: the largest size on each device."""
+        peak: Int64 = np.maximum.reduceat(self.size, self.first[:-1])
+        return peak
+
+    def largest(self, device: int, start: Int64, stop: Int64) -> Int64:
+        """int64[q]: the largest size on a device within each interval [start, stop), 0 <= start < stop."""
+        time, size = self.device(device)
+        bounds = np.empty(2 * len(start), dtype=np.int64)
+        bounds[0::2] = np.searchsorted(time, start, side="right") - 1
+        bounds[1::2] = np.searchsorted(time, stop, side="left")
+        largest: Int64 = np.maximum.reduceat(np.append(size, 0), bounds)[0::2]
+        return largest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Timeline:
     """Exact times of a main job.
 
     start, end: int64[n] ticks. slack: int64[n], total float against the makespan. period = makespan for the `barrier` boundary.
     span: largest (last end - first start) of a device. busy, peak: int64[devices]; peak is None without a memory model.
+    memory: bytes in use over time, None without a memory model.
     `bubble_table` holds all bubbles as arrays; `bubbles[d]` is the sequence of those of device d, as `Bubble` objects.
     """
 
@@ -124,6 +159,7 @@ class Timeline:
     span: int
     busy: Int64
     peak: Int64 | None
+    memory: MemorySteps | None
     bubble_table: BubbleTable
 
     @property
