@@ -121,11 +121,12 @@ def _replay(row_start: Int64, first: Int64, pred: Int32, position: Int64, order:
 def _edges(schedule: Schedule, block: bool) -> tuple[Int64, Int32, Int8, Bool]:
     """All edges but those of `global_norm`: first, pred, kind and crosses as in `Precedence`."""
     n, stages = schedule.size, schedule.stages
-    compute = schedule.kind <= Kind.R
+    ends = schedule.row_start[1:][np.diff(schedule.row_start) > 0] - 1
     if (
         sorted(stage for pipe in schedule.pipes for stage in pipe) != list(range(stages))
         or int(schedule.stage.max(initial=-1)) >= stages
-        or (compute & (schedule.microbatch < 0)).any()
+        or ((schedule.kind <= Kind.R) & (schedule.microbatch < 0)).any()
+        or schedule.paired[ends].any()
     ):
         raise _invalid(schedule)
     pipe = np.zeros(stages, dtype=np.int32)

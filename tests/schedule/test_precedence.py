@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -184,6 +186,9 @@ def test_an_incomplete_schedule_is_refused() -> None:
         precedence(schedule("0F0 5F0", placement=[0]))
     with pytest.raises(ScheduleError):
         precedence(schedule("0F900000000"))
+    half = schedule("0F0 (0F1;0B0)OVERLAP_F_B 0B1")
+    with pytest.raises(ScheduleError):
+        precedence(replace(half, paired=half.paired[::-1].copy() | (half.microbatch == 1)), block=True)
 
 
 def test_an_empty_schedule() -> None:
