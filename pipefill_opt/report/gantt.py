@@ -34,8 +34,6 @@ DARK = {"#1F3F77", "#3D6CB5", "#CC3311", "#8F5A12", "#AA3377", "#4A4A4A", "#7A7A
 WIDTH_INCHES = 13.0
 PLOT_INCHES = 10.6
 LEFT = 0.085
-PIXELS = 2400
-"""Boxes narrower than one of this many columns are thinned out to one a column."""
 HATCHED_BOXES = 600
 """More bubbles than this are grey instead of hatched: hatching is slow."""
 VECTOR_BOXES = 8_000
@@ -137,16 +135,14 @@ def _boxes(axes: Axes, picture: Picture, layer: Layer, style: tuple[str, str], *
     from matplotlib.patches import Patch
 
     colour, hatch = style
-    kept = _thinned(layer, picture.width)
-    row, half = np.array(layer.row)[kept], np.array(layer.half)[kept]
-    left, right = np.array(layer.start)[kept], np.array(layer.end)[kept]
+    row, half, left, right = (np.array(values) for values in (layer.row, layer.half, layer.start, layer.end))
     low, high = _band(picture)
     middle = (low + high) / 2
     top = row + np.where(half == 2, middle, low)
     bottom = row + np.where(half == 1, middle, high)
     corners: Any = np.stack([left, top, right, top, right, bottom, left, bottom], axis=1).reshape(-1, 4, 2)
     edge = {"bubble": "#BBBBBB", "switch": SWITCH_COLOUR}.get(layer.role, "white")
-    line = {"bubble": 0.0, "switch": 0.3}.get(layer.role, 0.5 if len(kept) < 2_000 else 0.0)
+    line = {"bubble": 0.0, "switch": 0.3}.get(layer.role, 0.5 if len(row) < 2_000 else 0.0)
     order = {"bubble": 1, "main": 2, "switch": 3, "fill": 4}[layer.role]
     axes.add_collection(
         PolyCollection(
@@ -163,16 +159,6 @@ def _boxes(axes: Axes, picture: Picture, layer: Layer, style: tuple[str, str], *
 def _band(picture: Picture) -> tuple[float, float]:
     """Top and bottom of the boxes inside a row of height 1; memory lies below."""
     return (0.06, 0.56) if any(picture.curves) else (0.08, 0.92)
-
-
-def _thinned(layer: Layer, width: int) -> Int64:
-    """Indices to draw: every wide box, and one of the narrow ones in each pixel of a row."""
-    start, end = np.array(layer.start, dtype=np.int64), np.array(layer.end, dtype=np.int64)
-    narrow = np.flatnonzero((end - start) * PIXELS < width)
-    column = start[narrow] * PIXELS // width
-    cell = (np.array(layer.row, dtype=np.int64)[narrow] * PIXELS + column) * 3 + np.array(layer.half)[narrow]
-    first = np.unique(cell, return_index=True)[1]
-    return np.sort(np.concatenate([np.flatnonzero((end - start) * PIXELS >= width), narrow[first]]))
 
 
 def _labels(axes: Axes, picture: Picture, layer: Layer, colour: str) -> None:

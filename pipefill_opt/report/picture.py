@@ -20,6 +20,9 @@ from pipefill_opt.units import format_time
 
 MAX_ROWS = 64
 MAX_ITERATIONS = 4
+PIXELS = 2400
+"""Actions narrower than one of this many columns are thinned out to one a column and kind."""
+NAMES = {int(kind): kind.name for kind in Kind}
 
 Steps: TypeAlias = tuple[Int64, Int64]
 """A step function: times in order, and the value from each time on."""
@@ -134,16 +137,28 @@ def _some(shown: int, count: int) -> str:
 def _add_main(picture: Picture, row: int, timeline: Timeline, device: int, shift: int = 0) -> None:
     schedule = timeline.main.schedule
     block = timeline.main.durations.overlap_length is not None
-    first, last = int(schedule.row_start[device]), int(schedule.row_start[device + 1])
-    start, end = timeline.start[first:last].tolist(), timeline.end[first:last].tolist()
-    kinds, batches = schedule.kind[first:last].tolist(), schedule.microbatch[first:last].tolist()
-    paired = schedule.paired[first:last].tolist()
-    for index, kind in enumerate(kinds):
-        text = f"{Kind(kind).name}{batches[index]}" if batches[index] >= 0 else Kind(kind).name
-        half = 0 if not block else 1 if paired[index] else 2 if index and paired[index - 1] else 0
-        picture.add(Kind(kind).name, "main", row, shift + start[index], shift + end[index], text, half)
+    part = slice(int(schedule.row_start[device]), int(schedule.row_start[device + 1]))
+    start, end, kinds, paired = timeline.start[part], timeline.end[part], schedule.kind[part], schedule.paired[part]
+    half = np.zeros(len(start), dtype=np.int64)
+    if block:
+        half[paired] = 1
+        half[1:][paired[:-1]] = 2
+    batches = schedule.microbatch[part]
+    for index in _visible(start, end, kinds * np.int64(3) + half, picture.width).tolist():
+        name = NAMES[int(kinds[index])]
+        text = f"{name}{batches[index]}" if batches[index] >= 0 else name
+        picture.add(name, "main", row, shift + int(start[index]), shift + int(end[index]), text, int(half[index]))
     for bubble in timeline.bubbles[device]:
         picture.add("bubble", "bubble", row, shift + bubble.start, shift + bubble.start + bubble.length)
+
+
+def _visible(start: Int64, end: Int64, group: Int64, width: int) -> Int64:
+    """Indices to draw, of a row: every wide box, and of the narrow ones one for each pixel and group."""
+    narrow = (end - start) * PIXELS < width
+    thin = np.flatnonzero(narrow)
+    cell = start[thin] * PIXELS // width * (int(group.max(initial=0)) + 1) + group[thin]
+    first = np.unique(cell, return_index=True)[1]
+    return np.sort(np.concatenate([np.flatnonzero(~narrow), thin[first]]))
 
 
 def _add_busy(picture: Picture, row: int, device: DeviceClass) -> None:

@@ -132,3 +132,17 @@ def test_ctrl_c_keeps_the_incumbent(shell: Shell) -> None:
     assert "interrupted" in out
     assert time.monotonic() - began < 60
     assert shell("certify", "long.yaml", "plan.json").code == 0
+
+
+def test_a_second_signal_quits_at_once() -> None:
+    code = (
+        "import os, signal, threading, time; from pipefill_opt.cli.search import Monitor, watched\n"
+        "def search():\n"
+        "    for _ in range(2):\n"
+        "        os.kill(os.getpid(), signal.SIGINT); time.sleep(0.5)\n"
+        "    time.sleep(60)\n"
+        "watched(search, Monitor(), threading.Event())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=30)
+    assert done.returncode == 130
+    assert done.stderr.count("\n") == 1

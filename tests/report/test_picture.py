@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pipefill_opt.report.gantt import draw
-from pipefill_opt.report.picture import MAX_ROWS, Picture, at, main_picture, plan_picture
+from pipefill_opt.report.picture import MAX_ROWS, PIXELS, Picture, at, main_picture, plan_picture
 from pipefill_opt.schedule.actions import Kind
 from pipefill_opt.schedule.families import build_family
 from pipefill_opt.timeline.compute import timeline
@@ -103,6 +103,18 @@ def test_a_large_schedule_is_thinned_and_stays_small() -> None:
     assert picture.rows[-1] == "device 79"
     assert f"{MAX_ROWS} of 80 rows" in picture.title
     assert len(draw(picture, "svg")) < 2_000_000
+
+
+def test_boxes_narrower_than_a_pixel_are_thinned_but_none_is_lost_from_sight() -> None:
+    given = result(2, 4000)
+    picture = main_picture(given)
+    first = [start for row, start, _ in boxes(picture, "F") if row == 0]
+    assert len(first) <= PIXELS
+    columns = {int(start) * PIXELS // given.period for start in given.start[:8000]}
+    drawn = {
+        start * PIXELS // given.period for name in ("F", "B") for row, start, _ in boxes(picture, name) if row == 0
+    }
+    assert drawn == columns
 
 
 def test_a_row_without_work_and_a_plan_without_slots_can_be_drawn() -> None:
