@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import pytest
 
 from pipefill_opt.files import parse_yaml
+from tests.cases import cases_folder
 from tests.cli.samples import Shell
 
 MS = 1_000_000
@@ -64,3 +66,16 @@ def test_import_keeps_pairs_and_split_backward(shell: Shell) -> None:
     assert json.loads(ran.out)["durations"] == {"unit": "ms", "F": 1, "I": 1, "W": 1}
     shell.write("main.json", ran.out)
     assert shell("export", "torch-csv", "main.json").out == order
+
+
+def test_torch_s_wrong_dump_is_refused(shell: Shell) -> None:
+    files = sorted(cases_folder("torch_csv").glob("1F1B_*.csv"))
+    assert files
+    for file in files:
+        ran = shell("import", "torch-csv", file, "-o", "main.yaml.new")
+        assert ran.code == 2
+        assert len(ran.lines) == 1
+        assert file.name in ran.err
+        assert re.search(r"rank \d+", ran.err)
+        assert re.search(r"\dF0\b", ran.err)
+        assert not (shell.folder / "main.yaml.new").exists()

@@ -1,0 +1,33 @@
+"""The scripts of paper_repro run, write their files, and fail on drift."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from paper_repro import pipefill_bubbles
+from paper_repro.targets import Target, report
+
+
+def test_pipefill_bubbles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert pipefill_bubbles.main(["-o", str(tmp_path)]) == 0
+    assert "0 of 26 targets missed" in capsys.readouterr().out
+    assert (tmp_path / "pipefill_bubbles.png").stat().st_size > 10_000
+    with (tmp_path / "pipefill_bubbles.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    verdicts = {row["verdict"] for row in rows}
+    assert verdicts == {"reproduced", "predicted", "unverified"}
+    assert all(row["verdict"] == "unverified" for row in rows if row["provenance"] == "unverified")
+
+
+@pytest.mark.parametrize(
+    ("ours", "provenance", "code"),
+    [(1.04, "seen", 0), (1.06, "seen", 1), (1.06, "derived", 1), (9.0, "unverified", 0), (float("nan"), "seen", 1)],
+)
+def test_drift_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], ours: float, provenance: str, code: int
+) -> None:
+    assert report([Target("q", 1.0, ours, 0.05, provenance)], tmp_path / "t.csv") == code
+    assert ("MISSED" in capsys.readouterr().out) == bool(code)
