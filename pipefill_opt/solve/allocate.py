@@ -7,6 +7,7 @@ only. Its value with bounds is an upper bound on the problem at any time, its va
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,9 +20,14 @@ from pipefill_opt.solve.greedy import Choice
 from pipefill_opt.solve.result import Limits, Reason
 from pipefill_opt.solve.watch import Watch
 
-SLICES: Final = 8
-"""With a time limit, a device search first gets this fraction of the time that is left; if it is needed again, twice as much as before."""
-SHORTEST_SLICE: Final = 1.0
+SHORTEST_SHARE: Final = 0.5
+"""Seconds that a device search gets at the least, of a limited time."""
+MASTER_SECONDS: Final = 1.0
+"""Seconds that a master gets at the least, so that what was found before the time ended counts."""
+SMALL: Final = 2
+"""Sets of so few residents are searched roughly before larger ones that hold them: they are quick, and good plans to begin with."""
+ROUGH: Final = Fraction(1, 50)
+"""The gap at which a rough search ends."""
 
 
 class DeviceSolver(Protocol):
@@ -99,7 +105,7 @@ class _Allocator:
         self.upper = [*listed.bounds, *(bound for _, bound in rest)]
         self.results: list[DeviceResult | None] = [None] * len(self.columns)
         self.closed = [k >= self.listed for k in range(len(self.columns))]
-        self.slices: dict[int, float] = {}
+        self.shares: dict[int, float] = {}
         self.known = known
         self.origins: set[str] = set()
         place = {(column.class_index, column.residents): k for k, column in enumerate(listed.columns)}
@@ -122,9 +128,6 @@ class _Allocator:
     def run(self, beat: int, tell: Callable[[int, int, str], None] | None) -> Reason:
         """Evaluate columns until the bound is met or a limit is reached."""
         while True:
-            ended = self.watch.ended()
-            if ended is not None:
-                return ended
             relaxed = self.master(self.upper)
             self.bound = min(self.bound, relaxed.bound)
             if tell is not None:
@@ -135,13 +138,17 @@ class _Allocator:
             one = self.iterations / self.compiled.unit
             if self.bound - self.best.value <= self.watch.limits.gap * max(one, Fraction(self.best.value)):
                 return Reason.GAP_LIMIT
+            ended = self.watch.ended()
+            if ended is not None:
+                return ended
             used = [k for k, number in enumerate(relaxed.multiplicity) if number]
             wanted = [k for k in used if not self.closed[k] and self.lower(k) < self.upper[k]]
             if not wanted:
                 return relaxed.reason if relaxed.reason is not Reason.PROVED else self.why_open(relaxed)
-            for k in sorted(wanted, key=lambda k: -self.upper[k] * relaxed.multiplicity[k]):
+            pending = self.small_first(wanted)
+            for position, k in enumerate(pending):
                 if self.watch.ended() is None:
-                    self.evaluate(k)
+                    self.evaluate(k, len(pending) - position, rough=k not in wanted)
             found = self.master([self.lower(k) for k in range(len(self.columns))])
             if found.value > self.best.value:
                 self.best = found
@@ -154,17 +161,33 @@ class _Allocator:
                 return result.reason
         return Reason.WORK_LIMIT
 
-    def evaluate(self, k: int) -> None:
-        """Solve a column's device, within its share of the time."""
+    def small_first(self, wanted: Sequence[int]) -> list[int]:
+        """The wanted columns and the small sets of residents that they hold, as far as these may be worth more than is known."""
+        pending = set(wanted)
+        for k in range(self.listed):
+            small = self.columns[k]
+            if len(small.residents) <= SMALL and not self.closed[k]:
+                for whole in wanted:
+                    column = self.columns[whole]
+                    inside = not Counter(small.residents) - Counter(column.residents)
+                    if small.class_index == column.class_index and inside and self.upper[k] > self.lower(whole):
+                        pending.add(k)
+        return sorted(pending, key=lambda k: (len(self.columns[k].residents), -self.upper[k], k))
+
+    def evaluate(self, k: int, parts: int, *, rough: bool) -> None:
+        """Solve a column's device, within one of `parts` parts of the time that is left; rough: up to a coarse gap only."""
         column = self.columns[k]
         device = self.compiled.device(column.class_index, column.residents, self.iterations)
         key = replace(device, class_index=0)
-        before = self.results[k]
-        limits = self.watch.left(gap=self.watch.limits.gap)
+        gap = self.watch.limits.gap
+        limits = self.watch.left(gap=max(gap, ROUGH) if rough else gap)
         if limits.time is not None:
-            share = self.slices.get(k, max(SHORTEST_SLICE, limits.time / SLICES))
-            self.slices[k] = 2 * share
-            limits = replace(limits, time=min(share, limits.time))
+            share = min(limits.time, max(SHORTEST_SHARE, limits.time / parts))
+            limits = replace(limits, time=share)
+            if share < 2 * self.shares.get(k, 0.0):
+                self.closed[k] = True
+                return
+        before = self.results[k]
         result = self.known.get(key)
         if result is None:
             result = self.solve_device(device, limits, hint=before.plan if before is not None else None)
@@ -172,7 +195,9 @@ class _Allocator:
                 self.known[key] = result
         self.origins.add(result.origin)
         self.upper[k] = min(self.upper[k], result.bound)
-        self.closed[k] = result.proved or result.reason is not Reason.TIME_LIMIT
+        if not rough and limits.time is not None:
+            self.shares[k] = limits.time
+        self.closed[k] = result.proved or (not rough and result.reason is not Reason.TIME_LIMIT)
         if before is None or result.value >= before.value:
             self.results[k] = result
 
@@ -189,7 +214,10 @@ class _Allocator:
         if free is not None:
             return free
         columns = [self.columns[k] for k in chosen]
-        part = self.solve_master([values[k] for k in chosen], columns, self.counts, self.copies, self.watch.left())
+        limits = self.watch.left()
+        if limits.time is not None:
+            limits = replace(limits, time=max(MASTER_SECONDS, limits.time))
+        part = self.solve_master([values[k] for k in chosen], columns, self.counts, self.copies, limits)
         multiplicity = [0] * len(self.columns)
         for k, number in zip(chosen, part.multiplicity, strict=True):
             multiplicity[k] = number

@@ -8,8 +8,10 @@ after the last full lap are dropped, and the first operator is chosen so that mo
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Final
 
 from pipefill_opt.fill.problem import FillBubble
@@ -78,19 +80,17 @@ def pack(device: DeviceProblem) -> DevicePlan:
     """The greedy plan of a device with one slot; empty where nothing fits."""
     slot = device.slots[0]
     steps = _Steps(device)
-    best: tuple[int, DevicePlan] = (0, DevicePlan((0,), ()))
-    visits = device.iterations * len(device.rooms)
-    starts = range(min(slot.length, max(1, ROOM_VISITS // max(1, visits))) if device.repeat else 1)
+    best_done, best_start, best_counts = 0, 0, [0]
+    rooms = device.iterations * len(device.rooms)
+    starts = range(min(slot.length, max(1, ROOM_VISITS // max(1, rooms))) if device.repeat else 1)
     for start in starts:
-        if not steps.may_stand(start, fresh=not device.repeat):
-            continue
-        taken = steps.walk(start)
-        if device.repeat:
-            taken = steps.closed(taken)
-        done = sum(run.count for visit in taken for run in visit.runs)
-        if done > best[0]:
-            best = (done, DevicePlan((start,), tuple(taken)))
-    return best[1]
+        if steps.may_stand(start, fresh=not device.repeat):
+            counts = steps.walk(start)
+            if device.repeat:
+                counts = steps.closed(counts, start)
+            if sum(counts) > best_done:
+                best_done, best_start, best_counts = sum(counts), start, counts
+    return steps.plan(best_counts, best_start)
 
 
 class _Steps:
@@ -100,7 +100,10 @@ class _Steps:
         self.device = device
         self.slot = device.slots[0]
         self._reach = {room: reach_alone(device, self.slot, room) for room in set(device.rooms)}
-        self._known: dict[tuple[Room, int, bool], int] = {}
+        different = {room: number for number, room in enumerate(self._reach)}
+        self._rooms = list(self._reach)
+        self._numbers = [different[room] for room in device.rooms] * device.iterations
+        self._known: list[list[int | None]] = [[None] * (self.slot.length + 1) for _ in self._rooms]
 
     def may_stand(self, position: int, *, fresh: bool = False) -> bool:
         """Rule 5 between occurrences."""
@@ -118,41 +121,48 @@ class _Steps:
         total = device.enter + into + ticks + slot.move_out[end] + device.leave
         return total <= room.usable and self.may_stand(end)
 
-    def step(self, room: Room, position: int, *, fresh: bool) -> int:
-        """The most operators from `position` that fit the room."""
-        key = (room, position, fresh)
-        if key not in self._known:
-            most = self._reach[room][position]
-            fitting = (count for count in range(most, 0, -1) if self.fits(room, position, count, fresh=fresh))
-            self._known[key] = next(fitting, 0)
-        return self._known[key]
+    def step(self, number: int, position: int) -> int:
+        """The most operators from `position` (the length: fresh) that fit the room of that number."""
+        fresh = position == self.slot.length
+        begin = 0 if fresh else position
+        room = self._rooms[number]
+        fitting = (c for c in range(self._reach[room][begin], 0, -1) if self.fits(room, begin, c, fresh=fresh))
+        return next(fitting, 0)
 
-    def walk(self, start: int) -> list[Visit]:
-        """The greedy visits of H iterations from operator `start`."""
-        visits = []
-        position, fresh = start, not self.device.repeat
-        for iteration in range(self.device.iterations):
-            for bubble, room in enumerate(self.device.rooms):
-                count = self.step(room, position, fresh=fresh)
-                if count:
-                    visits.append(Visit(iteration, bubble, (Run(0, position, count),)))
-                    position, fresh = (position + count) % self.slot.length, False
-        return visits
-
-    def closed(self, visits: list[Visit]) -> list[Visit]:
-        """The visits up to the last full lap at which the shortened visit still fits (its transfer out is another)."""
+    def walk(self, start: int) -> list[int]:
+        """Operators done in each occurrence, greedily, from operator `start`."""
         n = self.slot.length
-        laps = sum(visit.runs[0].count for visit in visits) // n
-        while laps:
-            cut, left = [], laps * n
-            for visit in visits:
-                run = visit.runs[0]
-                count = min(run.count, left)
-                if count:
-                    cut.append(replace(visit, runs=(replace(run, count=count),)))
-                    left -= count
-            last = cut[-1].runs[0]
-            if self.fits(self.device.rooms[cut[-1].bubble], last.first, last.count, fresh=False):
-                return cut
-            laps -= 1
+        position = start if self.device.repeat else n
+        counts = []
+        for number in self._numbers:
+            known = self._known[number]
+            count = known[position]
+            if count is None:
+                count = known[position] = self.step(number, position)
+            counts.append(count)
+            if count:
+                position = (position % n + count) % n
+        return counts
+
+    def closed(self, counts: list[int], start: int) -> list[int]:
+        """The counts up to the last full lap at which the shortened visit still fits (its transfer out is another)."""
+        n = self.slot.length
+        done = list(accumulate(counts))
+        for laps in range(done[-1] // n if done else 0, 0, -1):
+            place = bisect_left(done, laps * n)
+            count = counts[place] - (done[place] - laps * n)
+            position = (start + done[place] - counts[place]) % n
+            if self.fits(self._rooms[self._numbers[place]], position, count, fresh=False):
+                return [*counts[:place], count]
         return []
+
+    def plan(self, counts: list[int], start: int) -> DevicePlan:
+        """The plan that does these counts."""
+        visits = []
+        position = start
+        for step, count in enumerate(counts):
+            if count:
+                run = Run(0, position, count)
+                visits.append(Visit(*divmod(step, len(self.device.rooms)), (run,)))
+                position = (position + count) % self.slot.length
+        return DevicePlan((start,), tuple(visits))

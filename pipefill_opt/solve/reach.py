@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import accumulate
 
 from pipefill_opt.solve.device import Chain, DeviceProblem, Room
@@ -20,25 +21,30 @@ def never_fits(device: DeviceProblem, slot: Chain, room: Room) -> list[bool]:
     return [memory > free for memory in slot.memory]
 
 
-def reach_alone(device: DeviceProblem, slot: Chain, room: Room, never: Sequence[bool] | None = None) -> list[int]:
+def reach_alone(device: DeviceProblem, slot: Chain, room: Room, never: Sequence[bool] | None = None) -> tuple[int, ...]:
     """By position: the most operators that the slot can do in the room, on its own and with the cheapest transfers.
 
     never: operators that do not fit the room's memory (`never_fits` where it is not given). No plan does more of this slot in the
     room, whatever the other slots do.
     """
     net = room.usable - device.enter - device.leave - least_moves(slot)
-    n = slot.length
-    elapsed = [0, *accumulate(slot.ticks)]
-    walls = [k for k, wall in enumerate(never_fits(device, slot, room) if never is None else never) if wall]
+    walls = never_fits(device, slot, room) if never is None else never
+    return _reach(slot.ticks, net, tuple(k for k, wall in enumerate(walls) if wall))
+
+
+@lru_cache(maxsize=2**16)
+def _reach(ticks: tuple[int, ...], net: int, walls: tuple[int, ...]) -> tuple[int, ...]:
+    """By position: how many operators fit in `net` ticks before the next wall."""
+    n = len(ticks)
+    if net <= 0:
+        return (0,) * n
+    elapsed = list(accumulate(ticks, initial=0))
     counts = []
     for k in range(n):
-        if net <= 0:
-            counts.append(0)
-            continue
         laps, rest = divmod(elapsed[k] + net, elapsed[n])
         count = laps * n + bisect_right(elapsed, rest) - 1 - k
         if walls:
             wall = bisect_right(walls, k - 1)
             count = min(count, (walls[wall] if wall < len(walls) else walls[0] + n) - k)
         counts.append(count)
-    return counts
+    return tuple(counts)

@@ -218,7 +218,7 @@ class _Search:
     last: Any
 
 
-def room_labels(device: DeviceProblem, reach: dict[Room, list[list[int]]]) -> int:
+def room_labels(device: DeviceProblem, reach: dict[Room, list[tuple[int, ...]]]) -> int:
     """Labels of all rooms and states together, at most; reach: by room and slot, as `reach_alone` gives it."""
     masks = 1 << sum(not slot.keep for slot in device.slots)
     boxes = sum(prod(sum(counts) + len(counts) for counts in by_slot) for by_slot in reach.values())
@@ -235,7 +235,7 @@ def _worth(slot: Chain, most: int, *, smooth: bool) -> list[int]:
     return [k // slot.length * lap + within[k % slot.length] for k in range(most + 1)]
 
 
-def _most_worth(worth: list[list[int]], reach: list[list[int]]) -> int:
+def _most_worth(worth: list[list[int]], reach: list[tuple[int, ...]]) -> int:
     """The most that one room can be worth: every slot's best on its own."""
     return sum(
         max(values[k + count] - values[k] for k, count in enumerate(counts))

@@ -186,6 +186,7 @@ class _Boxes:
 
     def __init__(self, length: Point, limit: Table) -> None:
         self.limit = limit
+        self.solved: set[Point] = set()
         self.heap: list[tuple[int, int, Point, Point]] = [(-(2**62), 0, (0,) * len(length), length)]
 
     def next(self, points: LapPoints) -> Point | None:
@@ -204,7 +205,9 @@ class _Boxes:
                 continue
             for half in _halves(corner, beyond):
                 heappush(self.heap, (-best, -int((part == best).sum()), *half))
-            return corner
+            if corner not in self.solved:
+                self.solved.add(corner)
+                return corner
         return None
 
 
