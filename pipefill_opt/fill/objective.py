@@ -118,6 +118,8 @@ def _on_time_value(visits: Sequence[Visit]) -> Fraction:
         if job.deadline is not None:
             in_time = max(0, job.deadline - visit.start) // visit.turn
             turns = in_time if turns is None else min(turns, in_time)
+        if turns == 0:  # what was done before counts, if at all, in the visits before
+            continue
         chain = len(visit.configuration.operators)
         if turns is None:
             assert job.iterations is not None or not visit.work

@@ -155,16 +155,29 @@ def test_a_plan_that_runs_once_goes_on_in_the_middle_of_the_chain() -> None:
 
 def test_later_repetitions_of_a_plan_that_runs_once_carry() -> None:
     """The second repetition moves in the 2 MB that b carries: 20 us more than the first, which moves in nothing."""
-    swapped = [LIFE["jobs"][0] | {"keep": False}, LIFE["jobs"][1]]
-    second = [phase(1, ("x", "x2", 0, 2)), phase(4, ("x", "x2", 0, 2))]
+    swapped = [LIFE["jobs"][0] | {"keep": False, "copies": 1}]
 
-    def with_length(length: str) -> Certificate:
+    def with_length(length: str, *phases: Phase) -> Certificate:
         device = LIFE["devices"][0] | {"bubbles": [LIFE["devices"][0]["bubbles"][0] | {"length": length}]}
-        first = [phase(5, ("x", "x1", 0, 2)), phase(3, ("y", "y1", 0, 1))]
-        return judge(first, second, repeat=False, jobs=swapped, devices=[device])
+        changes = {"repeat": False, "jobs": swapped, "devices": [device], "objective": "on-time-value"}
+        return judge(list(phases), [], **changes)
 
-    assert with_length("2040us").valid  # 20 us in, 2 ms, 20 us out
-    assert codes(with_length("2039999ns")) == {"fit"}
+    assert with_length("2040us", phase(5, ("x", "x1", 0, 2))).valid  # 20 us in, 2 ms, 20 us out
+    assert codes(with_length("2039999ns", phase(5, ("x", "x1", 0, 2)))) == {"fit"}
+    assert with_length("2020us", phase(1, ("x", "x1", 0, 2))).valid
+    assert codes(with_length("2020us", phase(1, ("x", "x1", 0, 2)), phase(1, ("x", "x1", 0, 2)))) == {"fit"}
+
+
+def test_nothing_is_on_time() -> None:
+    early = [job | {"deadline": "9999999ns"} for job in LIFE["jobs"]]
+    assert judge(FIRST, SECOND, objective="on-time-value", jobs=early).objective == 0
+    in_time = [job | {"deadline": "10ms"} for job in LIFE["jobs"]]
+    assert judge(FIRST, SECOND, objective="on-time-value", jobs=in_time).objective == 3 * (2 + 1) * 2_000_000
+
+
+def test_places_name_the_phase() -> None:
+    found = judge([phase(1, ("x", "x1", 0, 5))], SECOND, objective="on-time-value")
+    assert {v.place for v in found.violations if v.code == "fit"} == {"patterns[0] (d).phases[0].occurrences[0]"}
 
 
 def test_migrate() -> None:

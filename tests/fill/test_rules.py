@@ -265,3 +265,12 @@ def test_memory_is_reported_for_the_largest_operator() -> None:
     assert violation.place == "patterns[0] (d).occurrences[0].segments[0]"
     assert violation.numbers == {"operator": 1, "needed": 500_000_000, "free": 450_000_000}
     assert "operator 1 (b) needs 500000000 bytes, 450000000 are free" in violation.message
+
+
+def test_only_the_operators_that_run_need_memory() -> None:
+    """a and b fit 450 MB, c would not."""
+    of = problem(THREE, put("devices.0.bubbles.0.free", "450MB"))
+    rest = [put("patterns.0.occurrences.0.segments.0.count", 2), put(SECOND, [{"slot": 0, "first": 2, "count": 1}])]
+    assert verdict(of, *rest).valid
+    assert codes(verdict(of)) == {"cycle"}
+    assert codes(verdict(of, put("patterns.0.occurrences.0.segments.0.count", 3))) == {"memory"}
