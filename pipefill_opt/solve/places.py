@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipefill_opt.solve.device import Chain, DeviceProblem, Room
+from pipefill_opt.solve.reach import least_moves
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +59,16 @@ def places_of(device: DeviceProblem, room: Room) -> Places:
     table = len(changes) > 1
     if len(shortest) < 2 or (not coupled(kept) and _triangle(device, list(shortest))):
         return Places(len(shortest) if table else 1, net, free, True, table, change, coupled(kept))
-    count = _most_segments(net, change, sorted(shortest.values())[:2])
+    moves = sorted(least_moves(device.slots[slot]) for slot in shortest)
+    count = _most_segments(net - sum(moves[:2]), change, sorted(shortest.values())[:2])
     return Places(count, net, free, False, table, change, coupled(slots))
 
 
 def _most_segments(net: int, change: int, shortest: list[int]) -> int:
-    """Most segments in `net` ticks, each of one operator at least: neighbours are of two slots, so at best the two quickest take turns."""
+    """Most segments in `net` ticks, each of one operator at least: neighbours are of two slots, so at best the two quickest take turns.
+
+    `net` is what two slots leave that move in and out; if only one runs, one segment is enough.
+    """
     pairs, rest = divmod(net + change, sum(shortest) + 2 * change)
     return max(1, 2 * pairs + (rest >= shortest[0] + change))
 

@@ -33,6 +33,8 @@ MB = 1_000_000
 KINDS = ("fill-drain", "fwd-bwd", "sync", "inner")
 LARGEST = 100_000
 """Cap on the work of the brute force, as `work` estimates it."""
+LONGEST = 20
+"""Most operators that fit one device over all iterations: models with a place for each segment grow with it."""
 
 T = TypeVar("T")
 
@@ -41,7 +43,8 @@ def random_problem(seed: int) -> FillProblem:
     """The problem of that seed; the same on every machine."""
     for attempt in range(1000):
         problem = _Generator(random.Random(f"fill-{seed}-{attempt}"), seed).problem()
-        if all(_in_period(device) for device in problem.devices) and work(problem) <= LARGEST:
+        small = work(problem) <= LARGEST and all(length(problem, device) <= LONGEST for device in problem.devices)
+        if small and all(_in_period(device) for device in problem.devices):
             return problem
     raise AssertionError(f"seed {seed}: no small instance")
 
@@ -61,11 +64,20 @@ def work(problem: FillProblem) -> int:
         for job in jobs:
             positions = sum(len(c.operators) if problem.repeat else 1 for c in job.configurations)
             tuples *= (1 + positions) ** job.copies
-        shortest = min((o.duration for job in jobs for c in job.configurations for o in c.operators), default=PERIOD)
-        for bubble in device.bubbles:
-            most = math.floor(problem.guard.fraction * bubble.length * device.speed / shortest)
-            total += tuples * math.comb(most + slots, slots)
+        total += sum(tuples * math.comb(most + slots, slots) for most in _most_operators(problem, device))
     return total
+
+
+def length(problem: FillProblem, device: DeviceClass) -> int:
+    """Most operators that fit the bubbles of a device over all iterations."""
+    return (problem.iterations or problem.max_iterations) * sum(_most_operators(problem, device))
+
+
+def _most_operators(problem: FillProblem, device: DeviceClass) -> list[int]:
+    """By bubble: most operators that fit."""
+    jobs = [job for job in problem.jobs if device.name in job.devices]
+    shortest = min((o.duration for job in jobs for c in job.configurations for o in c.operators), default=PERIOD)
+    return [math.floor(problem.guard.fraction * b.length * device.speed / shortest) for b in device.bubbles]
 
 
 class _Generator:
