@@ -9,8 +9,9 @@ import numpy as np
 
 from pipefill_opt.errors import ScheduleError
 from pipefill_opt.kernels import kernel
-from pipefill_opt.schedule.actions import Kind
+from pipefill_opt.schedule.actions import NO_MICROBATCH, Kind
 from pipefill_opt.schedule.deadlock import deadlock
+from pipefill_opt.schedule.messages import is_message
 from pipefill_opt.schedule.schedule import Bool, Int8, Int32, Int64, Schedule
 
 
@@ -20,11 +21,13 @@ class Edge(IntEnum):
     DATA = 0  # it needs what the other made
     ORDER = 1  # it stands behind the other in its device's row
     BLOCK = 2  # from the F of a pair to its B when both are one block: they start together
+    MESSAGE = 3  # from a SEND to its RECV, which starts no earlier
 
 
 # Plain integers for the kernels.
-_DATA, _ORDER, _BLOCK = map(int, Edge)
+_DATA, _ORDER, _BLOCK, _MESSAGE = map(int, Edge)
 _F, _B, _I, _W, _R, _REDUCE, _STEP = map(int, (Kind.F, Kind.B, Kind.I, Kind.W, Kind.R, Kind.REDUCE, Kind.STEP))
+_SEND_F, _RECV_F, _SEND_B, _RECV_B = map(int, (Kind.SEND_F, Kind.RECV_F, Kind.SEND_B, Kind.RECV_B))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +62,9 @@ def precedence(schedule: Schedule, *, block: bool = False, global_norm: bool = F
 
     With `block`, an overlapped pair is one block: the F also waits for all that its B waits for, and the B starts with it (edge
     `BLOCK`, meant to have the lag minus the block's length).
+
+    Where a message stands in the order as SEND and RECV, the one waits for what it sends, the other for the SEND (edge `MESSAGE`, meant
+    to have the lag minus the SEND's duration), and what needs the message for the RECV in place of the action on the other device.
 
     Raises ScheduleError: `deadlock` with the cycle, `missing` where an action waits for one that is nowhere (`validate` says more).
     """
@@ -125,7 +131,7 @@ def _edges(schedule: Schedule, block: bool) -> tuple[Int64, Int32, Int8, Bool]:
     if (
         sorted(stage for pipe in schedule.pipes for stage in pipe) != list(range(stages))
         or int(schedule.stage.max(initial=-1)) >= stages
-        or ((schedule.kind <= Kind.R) & (schedule.microbatch < 0)).any()
+        or (~np.isin(schedule.kind, list(NO_MICROBATCH)) & (schedule.microbatch < 0)).any()
         or schedule.paired[ends].any()
     ):
         raise _invalid(schedule)
@@ -141,7 +147,8 @@ def _edges(schedule: Schedule, block: bool) -> tuple[Int64, Int32, Int8, Bool]:
     base = np.append(0, np.cumsum(microbatches[pipe] * parts[pipe]))
     if base[-1] > n:  # a valid schedule has an F for each of these places
         raise _invalid(schedule)
-    places = np.full((3, int(base[-1])), -1, dtype=np.int32)
+    messages = bool(is_message(schedule).any())
+    places = np.full((7 if messages else 3, int(base[-1])), -1, dtype=np.int32)
     gradient = np.full(stages, -1, dtype=np.int32)
     kernel(_place, n)(*columns, base, parts[pipe], places, gradient)
     first = np.empty(n + 1, dtype=np.int64)
@@ -169,12 +176,14 @@ def _count(stage: Int32, microbatch: Int32, part: Int32, pipe: Int32, microbatch
 def _place(
     kind: Int8, stage: Int32, microbatch: Int32, part: Int32, base: Int64, parts: Int64, places: Int32, gradient: Int32
 ) -> None:
-    """Kernel: where the F, the B or I, and the R of every (stage, micro-batch, part) stand; the last B or W of every stage."""
+    """Kernel: where the F, the B or I, and the R of every (stage, micro-batch, part) stand, after them SEND_F, RECV_F, SEND_B and
+    RECV_B if there are messages; the last B or W of every stage.
+    """
     for action in range(len(kind)):
         k, s = kind[action], stage[action]
         if k in (_B, _W):
             gradient[s] = action
-        table = 0 if k == _F else 1 if k in (_B, _I) else 2 if k == _R else -1
+        table = 0 if k == _F else 1 if k in (_B, _I) else 2 if k == _R else k - _SEND_F + 3 if k >= _SEND_F else -1
         if table >= 0:
             places[table, base[s] + microbatch[action] * parts[s] + max(part[action], 0)] = action
 
@@ -203,6 +212,7 @@ def _write(
     """
     count = 0
     found = np.empty(4, dtype=np.int32)
+    messages = len(places) > 3
     first[0] = 0
     for row in range(len(row_start) - 1):
         begin, end = row_start[row], row_start[row + 1]
@@ -219,7 +229,10 @@ def _write(
                 at = base[s] + microbatch[member] * parts[s] + max(part[member], 0)
                 wanted = 0
                 if k == _F:
-                    if before[s] >= 0:
+                    if messages and places[4, at] >= 0:
+                        found[wanted] = places[4, at]
+                        wanted += 1
+                    elif before[s] >= 0:
                         found[wanted] = places[0, at - base[s] + base[before[s]]]
                         wanted += 1
                     if part[member] > 0:
@@ -228,7 +241,10 @@ def _write(
                 elif k in (_B, _I):
                     found[0] = places[0, at]
                     wanted = 1
-                    if behind[s] >= 0:
+                    if messages and places[6, at] >= 0:
+                        found[wanted] = places[6, at]
+                        wanted += 1
+                    elif behind[s] >= 0:
                         found[wanted] = places[1, at - base[s] + base[behind[s]]]
                         wanted += 1
                     if max(part[member], 0) + 1 < parts[s]:
@@ -240,6 +256,13 @@ def _write(
                 elif k in (_W, _R):
                     found[0] = places[1 if k == _W else 0, at]
                     wanted = 1
+                elif k in (_SEND_F, _SEND_B):
+                    found[0] = places[0 if k == _SEND_F else 1, at]
+                    wanted = 1
+                elif k in (_RECV_F, _RECV_B):
+                    sender = before[s] if k == _RECV_F else behind[s]
+                    found[0] = places[k - _RECV_F + 3, at - base[s] + base[sender]] if sender >= 0 else -1
+                    wanted = 1
                 elif k == _REDUCE and gradient[s] >= 0:
                     found[0] = gradient[s]
                     wanted = 1
@@ -249,7 +272,7 @@ def _write(
                 for number in range(wanted):
                     if found[number] < 0:
                         return -1
-                    pred[count], edge[count] = found[number], _DATA
+                    pred[count], edge[count] = found[number], _MESSAGE if k in (_RECV_F, _RECV_B) else _DATA
                     crosses[count] = not begin <= found[number] < end
                     count += 1
             first[action + 1] = count

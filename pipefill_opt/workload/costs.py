@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from pipefill_opt.schedule.actions import Action, Kind
 from pipefill_opt.schedule.schedule import Schedule
@@ -22,14 +23,33 @@ class Durations:
     overlap_length: int | None = None
 
 
+class Mode(StrEnum):
+    """How activations and gradients pass between devices."""
+
+    LAG = "lag"  # each arrives a fixed time after its producer's end
+    LINK = "link"  # they queue for the directed link between two devices
+    BLOCKING = "blocking"  # they take the time of sender and receiver: SEND and RECV are actions
+
+
+class Boundary(StrEnum):
+    """What comes between two iterations."""
+
+    BARRIER = "barrier"  # all devices begin together, when the last one has ended
+    FLOW = "flow"  # each device goes on by itself
+
+
 @dataclass(frozen=True, slots=True)
 class Communication:
-    """`lag` mode: every edge between different devices arrives `lag` ticks after the producer's end.
+    """What an edge between different devices costs, in ticks; resolved when the file is read.
 
-    lag = fixed, or latency + ceil(size / bandwidth); resolved when the file is read.
+    lag: fixed, or latency + ceil(size / bandwidth). Mode `lag`: the message is there `lag` ticks after the producer's end. `link`: it
+    is there `lag` ticks after the link has begun to send it, and keeps the link busy for the first `occupancy` of them, ceil(size /
+    bandwidth). `blocking`: SEND and RECV take `lag` each.
     """
 
     lag: int = 0
+    mode: Mode = Mode.LAG
+    occupancy: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +73,7 @@ class Memory:
 class MainJob:
     """A schedule with its costs: what the timeline is computed from. `memory` may be absent. `source`: the file it came from, for errors.
 
-    With `global_norm`, every STEP waits for the REDUCE of every stage.
+    With `global_norm`, every STEP waits for the REDUCE of every stage. `boundary`: what comes between two iterations.
     """
 
     schedule: Schedule
@@ -62,3 +82,4 @@ class MainJob:
     memory: Memory | None = None
     source: str = ""
     global_norm: bool = False
+    boundary: Boundary = Boundary.BARRIER

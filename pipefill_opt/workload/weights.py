@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from pipefill_opt.errors import InputError
 from pipefill_opt.schedule.actions import NO_MICROBATCH, Action, Kind
+from pipefill_opt.schedule.messages import MESSAGES, with_messages, without_messages
 from pipefill_opt.schedule.precedence import Edge, Precedence
 from pipefill_opt.schedule.schedule import Bool, Int64, Schedule
-from pipefill_opt.workload.costs import MainJob
+from pipefill_opt.workload.costs import MainJob, Mode
 
 LONGEST: Final = 2**61
 """All durations and lags of a main job add up to less, in ticks, so that times and floats fit 64 bits."""
+
+
+def as_timed(main: MainJob) -> MainJob:
+    """The job with the actions that take their place in time: in `blocking` mode SEND and RECV too, where the order has them or, if
+    it has none, right after and before the actions that they join; in the other modes none of them.
+    """
+    if main.communication.mode is Mode.BLOCKING:
+        return replace(main, schedule=with_messages(main.schedule, block=is_block(main)))
+    return replace(main, schedule=without_messages(main.schedule))
 
 
 def action_durations(main: MainJob) -> Int64:
     """int64[n] ticks: by kind and stage (STEP: by device), unless stated for the single action. With pairs as one block, F and B of
     a pair both have the block's length.
 
-    Raises InputError for an action without duration, except those without micro-batch (REDUCE, STEP, UNSHARD, RESHARD), which then
-    take 0; for a single action that the schedule has not; for a negative one; and if all durations and lags do not fit 64 bits.
+    SEND and RECV take the lag in `blocking` mode, else 0. Raises InputError for an action without duration, except those without
+    micro-batch (REDUCE, STEP, UNSHARD, RESHARD), which then take 0; for a single action that the schedule has not; for a negative one;
+    and if all durations and lags do not fit 64 bits.
     """
     schedule, costs = main.schedule, main.durations
     table = np.zeros((len(Kind), max(schedule.stages, 1)), dtype=np.int64)
     known = np.zeros(len(Kind), dtype=np.bool_)
-    known[list(NO_MICROBATCH)] = True
+    known[list(NO_MICROBATCH | MESSAGES)] = True
+    if main.communication.mode is Mode.BLOCKING:
+        table[list(MESSAGES)] = main.communication.lag
     for kind, ticks in costs.by_stage.items():
         table[kind, : schedule.stages] = ticks
         known[kind] = True
@@ -52,10 +66,12 @@ def action_durations(main: MainJob) -> Int64:
 
 
 def edge_lags(main: MainJob, precedence: Precedence, duration: Int64) -> Int64:
-    """int64[e] ticks: the communication lag on edges between devices; minus the block's length from the F of a block to its B."""
+    """int64[e] ticks: the communication lag on edges between devices; minus the earlier one's duration on those that join two starts,
+    from the F of a block to its B and from a SEND to its RECV.
+    """
     lag: Int64 = precedence.crosses * np.int64(main.communication.lag)
-    blocks = np.flatnonzero(precedence.kind == Edge.BLOCK)
-    lag[blocks] = -duration[precedence.pred[blocks]]
+    starts = np.flatnonzero((precedence.kind == Edge.BLOCK) | (precedence.kind == Edge.MESSAGE))
+    lag[starts] = -duration[precedence.pred[starts]]
     return lag
 
 
