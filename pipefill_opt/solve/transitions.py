@@ -120,7 +120,8 @@ class Rooms:
         worth = [_worth(slot, slot.length + most, smooth=self.device.repeat) for slot in self.device.slots]
         self.most_value = sum(_most_worth(worth, self._reach[room]) for room in self.device.rooms)
         """No iteration is worth more."""
-        self.big = self.most_value * max(64, 4 * self.device.iterations) >= 2**61
+        largest = max((values[-1] for values in worth), default=0)
+        self.big = largest + self.most_value * max(64, 4 * self.device.iterations) >= 2**61
         """Whether values need more than 64 bits."""
         self._worth = [self.array(values) for values in worth]
 
