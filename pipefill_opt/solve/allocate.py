@@ -11,13 +11,15 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
+from math import floor
 from typing import Final, Protocol
 
 from pipefill_opt.solve.column import Column, MasterResult
 from pipefill_opt.solve.columns import list_columns
 from pipefill_opt.solve.device import Compiled, DevicePlan, DeviceProblem, DeviceResult
 from pipefill_opt.solve.greedy import Choice
-from pipefill_opt.solve.result import Limits, Reason
+from pipefill_opt.solve.result import Limits, Progress, Reason
 from pipefill_opt.solve.watch import Watch
 
 SHORTEST_SHARE: Final = 0.5
@@ -69,8 +71,8 @@ def allocate(
     search ends, proved, when no choice is worth more. tell(value, bound, note) hears of progress.
     """
     known = {} if known is None else known
-    search = _Allocator(compiled, iterations, solve_device, solve_master, watch, start, known)
-    return search.answer(search.run(beat, tell))
+    search = _Allocator(compiled, iterations, solve_device, solve_master, watch, start, known, tell)
+    return search.answer(search.run(beat))
 
 
 class _Allocator:
@@ -89,6 +91,7 @@ class _Allocator:
         watch: Watch,
         start: Sequence[Choice],
         known: dict[DeviceProblem, DeviceResult],
+        tell: Callable[[int, int, str], None] | None,
     ) -> None:
         self.compiled = compiled
         self.iterations = iterations
@@ -107,17 +110,14 @@ class _Allocator:
         self.closed = [k >= self.listed for k in range(len(self.columns))]
         self.shares: dict[int, float] = {}
         self.known = known
+        self.tell = tell
         self.origins: set[str] = set()
         place = {(column.class_index, column.residents): k for k, column in enumerate(listed.columns)}
         for choice in start:
             k = place.get((choice.device.class_index, choice.device.residents))
             if k is not None:
                 self.results[k] = DeviceResult(choice.value, self.upper[k], choice.plan, "greedy")
-        self.bound = sum(
-            count
-            * max([0, *(u for u, column in zip(self.upper, self.columns, strict=True) if column.class_index == c)])
-            for c, count in enumerate(self.counts)
-        )
+        self.bound = self.copies_apart()
         self.best = self.master([self.lower(k) for k in range(len(self.columns))])
 
     def lower(self, k: int) -> int:
@@ -125,14 +125,32 @@ class _Allocator:
         result = self.results[k]
         return result.value if result is not None and result.plan is not None else 0
 
-    def run(self, beat: int, tell: Callable[[int, int, str], None] | None) -> Reason:
+    def copies_apart(self) -> int:
+        """An upper bound that leaves the copies aside: every device takes the column with the best bound."""
+        tops = [0] * len(self.counts)
+        for column, upper in zip(self.columns, self.upper, strict=True):
+            tops[column.class_index] = max(tops[column.class_index], upper)
+        return sum(count * top for count, top in zip(self.counts, tops, strict=True))
+
+    def news(self, k: int | None, progress: Progress | None = None) -> None:
+        """Tell the best value and the bound; k, progress: with what the running search of a column reports."""
+        if self.tell is None:
+            return
+        value, bound = self.best.value, self.bound
+        if k is not None and progress is not None and progress.bound is not None:
+            self.upper[k] = min(self.upper[k], floor(progress.bound))
+            bound = min(bound, self.copies_apart())
+            if progress.value is not None and sum(self.counts) == 1:
+                value = max(value, floor(progress.value))
+        done = sum(result is not None for result in self.results)
+        self.tell(value, max(value, bound), f"{done} of {self.listed} sets of residents searched")
+
+    def run(self, beat: int) -> Reason:
         """Evaluate columns until the bound is met or a limit is reached."""
         while True:
             relaxed = self.master(self.upper)
             self.bound = min(self.bound, relaxed.bound)
-            if tell is not None:
-                done = sum(result is not None for result in self.results)
-                tell(self.best.value, self.bound, f"{done} of {self.listed} sets of residents searched")
+            self.news(None)
             if self.bound <= max(beat, self.best.value):
                 return Reason.PROVED
             one = self.iterations / self.compiled.unit
@@ -187,6 +205,7 @@ class _Allocator:
             if share < 2 * self.shares.get(k, 0.0):
                 self.closed[k] = True
                 return
+        limits = replace(limits, on_progress=partial(self.news, k))
         before = self.results[k]
         result = self.known.get(key)
         if result is None:

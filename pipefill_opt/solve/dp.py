@@ -7,6 +7,7 @@ sweep over the H iterations, since a walk from s to s has value + V(s) <= (T V)(
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,7 @@ class _Walks:
         finished = True
         for begin in range(0, len(order), chunk):
             self.bound = max(self.value, limit[order[begin]])
+            self.watch.report(Fraction(self.value), Fraction(self.bound))
             known = self.value if best is None else max(self.value, best[0])
             if (self.plan is not None or best is not None) and known >= limit[order[begin]]:
                 break

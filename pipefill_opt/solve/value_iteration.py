@@ -19,6 +19,7 @@ reaches. A sweep of a V that does not fall when positions rise is fast (`climb`)
 
 from __future__ import annotations
 
+from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import accumulate
 from typing import Final
@@ -108,6 +109,7 @@ class _Starts:
         boxes = _Boxes(self.grid.length, limit)
         tried: set[tuple[int, ...]] = set()
         while self.bound > self.value:
+            self.watch.report(Fraction(self.value), Fraction(self.bound))
             if self.ended():
                 return False
             weights = self.weights(points, tried)
