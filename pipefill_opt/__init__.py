@@ -1,4 +1,4 @@
-"""Exact pipeline bubbles, and certified, provably good plans for filling them."""
+"""Exact pipeline bubbles, and certified, provably good plans for filling them. Start from `pipefill_opt.api`."""
 
 from __future__ import annotations
 
