@@ -86,7 +86,9 @@ class _Generator:
         self.seed = seed
         self.packed = self.chance(0.5)
         """One device, several short jobs, long bubbles: plans with several segments in a bubble."""
-        self.repeat = self.chance(0.4 if self.packed else 0.6)
+        self.sandwich = self.packed and self.chance(0.15)
+        """Memory to spare, and a job that is cheap to come from and to go to: plans that run it around another one, A-B-A."""
+        self.repeat = not self.sandwich and self.chance(0.4 if self.packed else 0.6)
 
     def pick(self, options: Sequence[T]) -> T:
         return self.rng.choice(options)
@@ -98,7 +100,7 @@ class _Generator:
         names = [f"s{i}" for i in range(1 if self.packed else self.pick((1, 1, 2, 3)))]
         rule = self.pick((ValueRule.TIME, ValueRule.TIME, ValueRule.FLOPS))
         explicit = self.chance(0.3)
-        sizes = (2, 3, 3, 4) if self.packed else (1, 2, 2, 2, 3, 3)
+        sizes = (3, 4) if self.sandwich else (2, 3, 3, 4) if self.packed else (1, 2, 2, 2, 3, 3)
         jobs = tuple(self.job(f"j{i}", names, rule, explicit) for i in range(self.pick(sizes)))
         guard = Guard(Fraction(self.pick(("1", "0.68", "0.9", "0.57", "0.85"))), self.pick((0, 0, 123_457, 300_000)))
         switch = self.switch(jobs)
@@ -120,11 +122,12 @@ class _Generator:
 
     def job(self, name: str, devices: list[str], rule: ValueRule, explicit: bool) -> Job:
         sizes = self.pick(((1,), (2,), (2,), (3,), (3,), (4,), (1, 2), (2, 2), (2, 3)))
-        sizes = self.pick(((1,), (2,), (3,), (3,))) if self.packed else sizes
+        sizes = self.pick(((1,), (1,), (2,), (3,))) if self.packed else sizes
+        sizes = ((2,) if name == "j0" else (1,)) if self.sandwich else sizes
         mixed = self.chance(0.04)
         return Job(
             name=name,
-            copies=1 if self.packed and self.chance(0.8) else self.pick((1, 1, 2)),
+            copies=1 if self.sandwich or (self.packed and self.chance(0.8)) else self.pick((1, 1, 2)),
             weight=Fraction(self.pick(("1", "1", "1.5", "0.3", "0.5"))),
             iterations=self.pick((None, self.rng.randint(20, 500))),
             release=self.pick((0, 10_000_000)),
@@ -151,8 +154,8 @@ class _Generator:
             operator = Operator(f"o{index}", self.duration(), memory, carry, flops, value)
             written = self.pick((1, 1, 1, 2)) if index + 2 <= size else 1
             operators.extend([operator] * written)
-        if not self.repeat and self.chance(0.85 if self.packed else 0.2):
-            operators[-1] = replace(operators[-1], duration=ENDLESS)
+        if not self.repeat and self.chance(1 if self.sandwich else 0.85 if self.packed else 0.2):
+            operators[len(operators) - (not self.packed) :] = [replace(operators[-1], duration=ENDLESS)]
         samples = Fraction(self.pick(("1", "2", "3", "4", "8", "2.5")))
         return Configuration(name, samples, self.size(2, 16), tuple(operators))
 
@@ -169,10 +172,12 @@ class _Generator:
         times = (0, 100_000, 200_000, 1_000_000, 2_000_000)
         between: int | dict[str, dict[str, int]] = self.pick((0, 200_000, 500_000, 333_333))
         if self.chance(0.5):
-            hub = (
-                self.pick(jobs) if self.chance(0.8 if self.packed else 0.3) else None
-            )  # cheap to come from and to go to
-            between = {a.name: {b.name: self.pick(times[:2] if hub in (a, b) else times) for b in jobs} for a in jobs}
+            between = {a.name: {b.name: self.pick(times) for b in jobs} for a in jobs}
+        if self.sandwich:
+            hub = jobs[0]
+            between = {
+                a.name: {b.name: self.pick(times[:2] if hub in (a, b) else times[3:]) for b in jobs} for a in jobs
+            }
         rates = tuple(Fraction(rate) * 10**9 for rate in ("64", "100", "25", "6.4", "17.179869184"))
         needed = any(not job.keep for job in jobs) or self.chance(0.5)
         return Switch(
@@ -188,7 +193,7 @@ class _Generator:
     def device(self, name: str, jobs: tuple[Job, ...], guard: Guard, switch: Switch) -> DeviceClass:
         speed = Fraction(self.pick(("1", "1", "0.7", "0.85", "1.3", "0.9")))
         mine = [job for job in jobs if name in job.devices] or list(jobs)
-        resident_free = self.resting(mine)
+        resident_free = 300 * MB if self.sandwich else self.resting(mine)
         bubbles: list[FillBubble] = []
         end = 0
         for index in range(count := self.pick((1, 1, 2) if self.packed else (1, 1, 2, 2, 3))):
@@ -225,14 +230,16 @@ class _Generator:
         """Length of a bubble in which some sequence of operators just fits, or misses by one tick."""
         time = switch.enter + switch.leave
         last: Job | None = None
-        for _ in range(self.pick((3, 4, 5) if self.packed else (1, 2, 2, 3, 3))):
+        for _ in range(self.pick((3, 4, 5, 5) if self.packed else (1, 2, 2, 3, 3))):
             job = self.pick(jobs) if last is None or self.chance(0.7) else last
+            if self.sandwich:
+                job = self.pick(jobs[1:]) if last is jobs[0] else jobs[0]
             configuration = self.pick(job.configurations)
             if job is not last:
                 if last is not None:
                     time += _between(switch, last, job)
                 time += self.moves(job, configuration, switch)
-            first, count = self.rng.randrange(4), self.pick((1, 1, 2))
+            first, count = self.rng.randrange(4), self.pick((1, 1, 1 if self.packed else 2))
             for i in range(first, first + count):
                 operator = configuration.operators[i % len(configuration.operators)]
                 if operator.duration < ENDLESS:
