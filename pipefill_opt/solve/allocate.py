@@ -102,10 +102,10 @@ class _Allocator:
         self.counts = [device.count for device in problem.devices]
         self.copies = [job.copies for job in problem.jobs]
         listed = list_columns(compiled, iterations)
-        rest = [(Column(c, ()), bound) for c, bound in enumerate(listed.rest) if bound is not None]
         self.listed = len(listed.columns)
-        self.columns = [*listed.columns, *(column for column, _ in rest)]
-        self.upper = [*listed.bounds, *(bound for _, bound in rest)]
+        self.columns = list(listed.columns)
+        self.upper = list(listed.bounds)
+        self.add_rest(listed.rest)
         self.results: list[DeviceResult | None] = [None] * len(self.columns)
         self.closed = [k >= self.listed for k in range(len(self.columns))]
         self.shares: dict[int, float] = {}
@@ -124,6 +124,18 @@ class _Allocator:
         """The best value found for a column."""
         result = self.results[k]
         return result.value if result is not None and result.plan is not None else 0
+
+    def add_rest(self, rest: Sequence[tuple[int, int] | None]) -> None:
+        """One column a class for all residents that are not listed. They use some copies; which ones is left open, their number is not."""
+        if not any(rest):
+            return
+        every = len(self.copies)
+        self.copies.append(sum(self.copies))
+        self.columns = [replace(column, extra=((every, len(column.residents)),)) for column in self.columns]
+        for c, bound in enumerate(rest):
+            if bound is not None:
+                self.columns.append(Column(c, (), ((every, bound[1]),)))
+                self.upper.append(bound[0])
 
     def copies_apart(self) -> int:
         """An upper bound that leaves the copies aside: every device takes the column with the best bound."""

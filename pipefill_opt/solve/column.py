@@ -10,16 +10,20 @@ from pipefill_opt.solve.result import Reason
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`residents` on one device of class `class_index`; usage: (job index, copies used on that device), each job once."""
+    """`residents` on one device of class `class_index`.
+
+    extra: what else such a device uses up, as (index after those of the jobs, number), for masters with more limits than copies.
+    """
 
     class_index: int
     residents: Residents
+    extra: tuple[tuple[int, int], ...] = ()
 
     @property
     def usage(self) -> tuple[tuple[int, int], ...]:
-        """Copies of each job that one such device uses."""
+        """(job index, copies that one such device uses), each job once, then what else it uses up."""
         jobs = [job for job, _ in self.residents]
-        return tuple((job, jobs.count(job)) for job in sorted(set(jobs)))
+        return (*((job, jobs.count(job)) for job in sorted(set(jobs))), *self.extra)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,33 +20,35 @@ MAX_COLUMNS: Final = 6000
 class Choices:
     """columns with a simple upper bound on the value of each.
 
-    rest[c]: an upper bound on the value of any residents of class c that are not listed, or None if all that can matter are.
+    rest[c]: (an upper bound on the value of any residents of class c that are not listed, how many they are at the least), or None
+    if all that can matter are listed.
     """
 
     columns: tuple[Column, ...]
     bounds: tuple[int, ...]
-    rest: tuple[int | None, ...]
+    rest: tuple[tuple[int, int] | None, ...]
 
 
 def list_columns(compiled: Compiled, iterations: int) -> Choices:
     """All sets of residents that could be worth something, class by class, as long as there are not too many."""
     columns: list[Column] = []
     bounds: list[int] = []
-    rest: list[int | None] = []
+    rest: list[tuple[int, int] | None] = []
     share = MAX_COLUMNS // max(1, len(compiled.problem.devices))
     for c in range(len(compiled.problem.devices)):
         kinds = _Kinds(compiled, c, iterations)
         complete = True
         level: list[Residents] = [()]
-        room = share
+        size, room = 0, share
         while level and complete:
+            size += 1
             level = [grown for residents in level for grown in kinds.grown(residents)]
             complete = len(level) <= room
             room -= len(level)
             for residents in level[: max(0, room + len(level))]:
                 columns.append(Column(c, residents))
                 bounds.append(kinds.bound(residents))
-        rest.append(None if complete else kinds.any_bound())
+        rest.append(None if complete else (kinds.any_bound(), size))
     return Choices(tuple(columns), tuple(bounds), tuple(rest))
 
 

@@ -59,7 +59,10 @@ def test_too_many_sets_leave_a_bound_for_the_rest(monkeypatch: pytest.MonkeyPatc
     few = list_columns(compiled, 1)
     assert few.columns == every.columns[:12]
     assert few.rest[0] is not None
-    assert few.rest[0] >= max(every.bounds)
+    bound, least = few.rest[0]
+    assert bound >= max(every.bounds)
+    assert least == 3
+    assert all(len(column.residents) >= 3 for column in every.columns[12:])
 
 
 def test_rate_bound_holds_for_every_number_of_iterations() -> None:
