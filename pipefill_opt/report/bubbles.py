@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pipefill_opt.report.tables import csv_text, percent, text_table
-from pipefill_opt.schedule.actions import NO_MICROBATCH, Action, Kind
-from pipefill_opt.schedule.schedule import Int64, Schedule
+from pipefill_opt.schedule.schedule import Int64
+from pipefill_opt.schedule.texts import action_texts
 from pipefill_opt.timeline.timeline import EDGES, KINDS, PHASES, BubbleTable, Timeline
 from pipefill_opt.units import format_bytes, format_time
 from pipefill_opt.workload.weights import is_block
@@ -102,17 +102,6 @@ def bubbles_text(timeline: Timeline) -> str:
         *text_table(header, rows),
     ]
     return "\n".join(lines) + "\n"
-
-
-def action_texts(schedule: Schedule) -> list[str]:
-    """The text of every elementary action, as `str(schedule.action(i))`."""
-    names = [str(Action(kind, 0, -1))[1:] for kind in Kind]
-    columns = zip(schedule.stage.tolist(), schedule.kind.tolist(), schedule.microbatch.tolist(), strict=True)
-    texts = [f"{stage}{names[kind]}{microbatch}" for stage, kind, microbatch in columns]
-    odd = (schedule.part >= 0) | np.isin(schedule.kind, list(NO_MICROBATCH))
-    for index in np.flatnonzero(odd).tolist():
-        texts[index] = str(schedule.action(index))
-    return texts
 
 
 def _action_objects(timeline: Timeline, texts: list[str]) -> list[str]:
