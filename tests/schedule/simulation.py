@@ -1,6 +1,6 @@
 """A plain replay of an order, for tests: knows the rules of pipelines from scratch and shares only `Schedule` with the package.
 
-One pipe, whole micro-batches, pairs one after the other, stages with equal costs.
+Whole micro-batches, pairs one after the other, stages with equal costs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,10 @@ def replay(schedule: Schedule, costs: dict[str, int], *, lag: int = 0) -> Replay
     """Run all rows as early as their order and the data allow. Raises StuckError."""
     rows = rows_of(schedule)
     home = schedule.placement
-    last = schedule.stages - 1
+    before = {stage: pipe[at - 1] if at else None for pipe in schedule.pipes for at, stage in enumerate(pipe)}
+    behind = {
+        stage: pipe[at + 1] if at + 1 < len(pipe) else None for pipe in schedule.pipes for at, stage in enumerate(pipe)
+    }
     forward: dict[tuple[int, int], int] = {}
     gradient: dict[tuple[int, int], int] = {}
     times: list[list[tuple[int, int]]] = [[] for _ in rows]
@@ -58,19 +61,18 @@ def replay(schedule: Schedule, costs: dict[str, int], *, lag: int = 0) -> Replay
         """When the inputs of an action are there; None while one is not made yet."""
         letter, stage, microbatch = slot
         if letter == "F":
-            if stage == 0:
+            source, own = before[stage], 0
+            if source is None:
                 return 0
-            made, other = forward.get((stage - 1, microbatch)), home[stage - 1]
+            made = forward.get((source, microbatch))
         elif letter == "W":
-            made, other = gradient.get((stage, microbatch)), home[stage]
+            return gradient.get((stage, microbatch))
         else:
-            own = forward.get((stage, microbatch))
-            if stage == last or own is None:
-                return own
-            made, other = gradient.get((stage + 1, microbatch)), home[stage + 1]
-            if made is not None:
-                return max(own, made + (lag if other != device else 0))
-        return None if made is None else made + (lag if other != device else 0)
+            source, own = behind[stage], forward.get((stage, microbatch), -1)
+            if source is None or letter == "R" or own < 0:
+                return own if own >= 0 else None
+            made = gradient.get((source, microbatch))
+        return None if made is None else max(own, made + (lag if home[source] != device else 0))
 
     moved = True
     while moved:
@@ -86,7 +88,7 @@ def replay(schedule: Schedule, costs: dict[str, int], *, lag: int = 0) -> Replay
                 times[device].append((start, now[device]))
                 if slot[0] == "F":
                     forward[slot[1:]] = now[device]
-                elif slot[0] != "W":
+                elif slot[0] not in "WR":
                     gradient[slot[1:]] = now[device]
                 moved = True
     for device, row in enumerate(rows):

@@ -221,21 +221,21 @@ def test_arrays_with_nonsense_are_refused(field: str, value: int, message: str) 
 @given(data=st.data(), name=st.sampled_from(sorted(FAMILIES)), change=st.sampled_from(["drop", "repeat", "move"]))
 def test_any_single_damage_is_found(data: st.DataObject, name: str, change: str) -> None:
     """Drop, repeat or move one action of a valid schedule: the error names that action and its device."""
-    schedule = build_family(name, 3, 6)
+    schedule = build_family(name, 4, 8)
     rows = [
         [action for entry in schedule.row(rank) for action in (entry if isinstance(entry[0], tuple) else (entry,))]
-        for rank in range(3)
+        for rank in range(4)
     ]
-    rank = data.draw(st.integers(0, 2))
+    rank = data.draw(st.integers(0, 3))
     position = data.draw(st.integers(0, len(rows[rank]) - 1))
     action = rows[rank][position]
     if change != "repeat":
         rows[rank].pop(position)
     if change != "drop":
-        target = rank if change == "repeat" else (rank + 1) % 3
+        target = rank if change == "repeat" else (rank + 1) % 4
         place = data.draw(st.integers(0, len(rows[target])))
         rows[target].insert(place, action)
-    error = refusal(Schedule.from_rows(rows, schedule.placement))
+    error = refusal(Schedule.from_rows(rows, schedule.placement, pipes=schedule.pipes))
     assert error.code == {"drop": "missing", "repeat": "doubled", "move": "misplaced"}[change]
     assert error.value == str(action)
-    assert error.rank == (rank if change != "move" else (rank + 1) % 3)
+    assert error.rank == (rank if change != "move" else (rank + 1) % 4)

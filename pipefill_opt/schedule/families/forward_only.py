@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipefill_opt.schedule.actions import Kind
-from pipefill_opt.schedule.families.family import Family, Size, StageCosts
+from pipefill_opt.schedule.families.family import Family, Size, StageCosts, by_rank
 from pipefill_opt.schedule.families.looped_bfs import breadth_first, breadth_first_slots
 from pipefill_opt.schedule.families.rows import Row
 
@@ -23,6 +23,6 @@ FORWARD_ONLY = Family(
     closed_form="makespan (mv+p-1)F for m >= p, ((v-1)p+m+p-1)F for m < p, F per chunk",
     in_flight="none is kept",
     makespan=_makespan,
-    row=_row,
+    rows=by_rank(_row),
     fixed_chunks=False,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pipefill_opt.schedule.actions import Kind
-from pipefill_opt.schedule.families.family import Family, Size, StageCosts
+from pipefill_opt.schedule.families.family import Expected, Family, Size, StageCosts, by_rank
 from pipefill_opt.schedule.families.rows import Row, run, weave
 
 
@@ -13,12 +13,15 @@ def _rounds(size: Size) -> int:
     return max(1, size.microbatches // size.devices)
 
 
-def _domain(size: Size) -> str:
+def rounds_are_equal(size: Size) -> Expected | None:
+    """The domain of interleaved rules."""
     rounds = _rounds(size)
-    return "" if size.microbatches % rounds == 0 else f"micro-batches that make {rounds} equal rounds"
+    if size.microbatches % rounds == 0:
+        return None
+    return Expected("microbatches", f"micro-batches that make {rounds} equal rounds")
 
 
-def _pass(kind: Kind, size: Size, rank: int, *, last_chunk_first: bool) -> Row:
+def in_turn(kind: Kind, size: Size, rank: int, *, last_chunk_first: bool) -> Row:
     """One round through one chunk, then through the next chunk; after the last chunk comes the next round."""
     in_round = size.microbatches // _rounds(size)
     turn, place = np.divmod(np.arange(size.chunks * size.microbatches), in_round)
@@ -28,7 +31,7 @@ def _pass(kind: Kind, size: Size, rank: int, *, last_chunk_first: bool) -> Row:
     return run(kind, chunk * size.devices + rank, round_ * in_round + place)
 
 
-def _warm_up(size: Size, rank: int, per_hop: int) -> int:
+def warm_up(size: Size, rank: int, per_hop: int) -> int:
     """Forwards before the first step of one forward and one backward; `per_hop` more for each device further on."""
     in_round = size.microbatches // _rounds(size)
     ahead = (size.chunks - 1) * in_round + per_hop * (size.devices - 1 - rank)
@@ -36,18 +39,18 @@ def _warm_up(size: Size, rank: int, per_hop: int) -> int:
 
 
 def _one_f_one_b_row(size: Size, rank: int) -> Row:
-    forward = _pass(Kind.F, size, rank, last_chunk_first=False)
-    backward = _pass(Kind.B, size, rank, last_chunk_first=True)
-    return weave((forward, 0), (backward, _warm_up(size, rank, per_hop=2)))
+    forward = in_turn(Kind.F, size, rank, last_chunk_first=False)
+    backward = in_turn(Kind.B, size, rank, last_chunk_first=True)
+    return weave((forward, 0), (backward, warm_up(size, rank, per_hop=2)))
 
 
 def _zero_bubble_row(size: Size, rank: int) -> Row:
     """The weight gradient of a step comes `rank` steps after its input gradient; the later devices have more to wait for."""
-    forward = _pass(Kind.F, size, rank, last_chunk_first=False)
-    inputs = _pass(Kind.I, size, rank, last_chunk_first=True)
-    weights = _pass(Kind.W, size, rank, last_chunk_first=True)
-    warm_up = _warm_up(size, rank, per_hop=1)
-    return weave((forward, 0), (inputs, warm_up), (weights, warm_up + rank))
+    forward = in_turn(Kind.F, size, rank, last_chunk_first=False)
+    inputs = in_turn(Kind.I, size, rank, last_chunk_first=True)
+    weights = in_turn(Kind.W, size, rank, last_chunk_first=True)
+    ahead = warm_up(size, rank, per_hop=1)
+    return weave((forward, 0), (inputs, ahead), (weights, ahead + rank))
 
 
 def _one_f_one_b_makespan(size: Size, costs: StageCosts) -> int | None:
@@ -67,8 +70,8 @@ INTERLEAVED_1F1B = Family(
     closed_form="makespan (mv+p-1)(F+B) where p divides m, F and B per chunk",
     in_flight="min(mv, (v-1)g + 2(p-1-r) + 1), g micro-batches a round (p where p divides m)",
     makespan=_one_f_one_b_makespan,
-    row=_one_f_one_b_row,
-    domain=_domain,
+    rows=by_rank(_one_f_one_b_row),
+    domain=rounds_are_equal,
     chunks=2,
     fixed_chunks=False,
 )
@@ -80,8 +83,8 @@ INTERLEAVED_ZERO_BUBBLE = Family(
     closed_form="makespan (3mv+p-1)F where p divides m and F = I = W",
     in_flight="min(mv, (v-1)g + p), g micro-batches a round (p where p divides m)",
     makespan=_zero_bubble_makespan,
-    row=_zero_bubble_row,
-    domain=_domain,
+    rows=by_rank(_zero_bubble_row),
+    domain=rounds_are_equal,
     chunks=2,
     fixed_chunks=False,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pipefill_opt.schedule.actions import Kind
-from pipefill_opt.schedule.families.family import Family, Size, StageCosts
+from pipefill_opt.schedule.families.family import Family, Size, StageCosts, by_rank
 from pipefill_opt.schedule.families.rows import Row, join, run
 
 
@@ -36,7 +36,7 @@ LOOPED_BFS = Family(
     closed_form="makespan (mv+p-1)(F+B) for m >= p, ((v-1)p+m+p-1)(F+B) for m < p, F and B per chunk",
     in_flight="mv",
     makespan=_makespan,
-    row=_row,
+    rows=by_rank(_row),
     chunks=2,
     fixed_chunks=False,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pipefill_opt.schedule.actions import Kind
-from pipefill_opt.schedule.families.family import Family, Size, StageCosts
+from pipefill_opt.schedule.families.family import Family, Size, StageCosts, by_rank
 from pipefill_opt.schedule.families.rows import Row, run, weave
 
 
@@ -26,5 +26,5 @@ ONE_F_ONE_B = Family(
     closed_form="makespan (m+p-1)(F+B), bubble ratio (p-1)/(m+p-1), for all p and m",
     in_flight="min(m, p-r)",
     makespan=_makespan,
-    row=_row,
+    rows=by_rank(_row),
 )

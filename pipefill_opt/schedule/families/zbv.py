@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pipefill_opt.schedule.actions import Kind
-from pipefill_opt.schedule.families.family import Family, Size, StageCosts, vee
+from pipefill_opt.schedule.families.family import Family, Size, StageCosts, by_rank, vee
 from pipefill_opt.schedule.families.rows import Row, join, run, weave
 
 
@@ -57,7 +57,7 @@ ZBV = Family(
     closed_form="makespan (6m+p-1)F for m >= 2p-1, (6m+2(p-1))F for m = p, where F = I = W",
     in_flight="2p for m >= 2p-1",
     makespan=_makespan,
-    row=_row,
+    rows=by_rank(_row),
     placement=vee,
     chunks=2,
 )
