@@ -84,6 +84,7 @@ class Device:
         self.problem = problem
         self.device = device
         self.residents = residents
+        self.scale = scale
         jobs = [problem.jobs[job] for job, _ in residents]
         configurations = [problem.jobs[job].configurations[index] for job, index in residents]
         self.names = [job.name for job in jobs]
@@ -204,6 +205,10 @@ class Device:
         once = [[FRESH]] * len(self.slots)
         every = [range(len(ticks)) for ticks in self.ticks]
         return (start for start in itertools.product(*(every if self.problem.repeat else once)) if self.rests(start))
+
+    def worth_of(self, best: Best) -> Fraction:
+        """The value of a plan over all its iterations."""
+        return Fraction(best.value, self.scale)
 
     def best(self, iterations: int) -> Best | None:
         """The best plan of H = `iterations`, or None where the residents fit nowhere."""

@@ -11,7 +11,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from pipefill_opt.fill.problem import (
     Configuration,
@@ -78,6 +78,18 @@ def _most_operators(problem: FillProblem, device: DeviceClass) -> list[int]:
     jobs = [job for job in problem.jobs if device.name in job.devices]
     shortest = min((o.duration for job in jobs for c in job.configurations for o in c.operators), default=PERIOD)
     return [math.floor(problem.guard.fraction * b.length * device.speed / shortest) for b in device.bubbles]
+
+
+class Segment(NamedTuple):
+    """Operators of a chain in a row, as a plan may run them in a bubble."""
+
+    job: Job
+    configuration: Configuration
+    first: int
+    operators: int
+
+
+Visit = list[Segment]
 
 
 class _Generator:
@@ -193,66 +205,97 @@ class _Generator:
     def device(self, name: str, jobs: tuple[Job, ...], guard: Guard, switch: Switch) -> DeviceClass:
         speed = Fraction(self.pick(("1", "1", "0.7", "0.85", "1.3", "0.9")))
         mine = [job for job in jobs if name in job.devices] or list(jobs)
-        resident_free = 300 * MB if self.sandwich else self.resting(mine)
+        visits = self.sandwiches(mine) if self.sandwich else self.visits(mine)
+        resident_free = 300 * MB if self.sandwich else self.resting(mine, visits)
         bubbles: list[FillBubble] = []
         end = 0
-        for index in range(count := self.pick((1, 1, 2) if self.packed else (1, 1, 2, 2, 3))):
+        for index, visit in enumerate(visits):
             start = end + self.rng.randint(1, 9) * 1_000_000
-            length = self.length(mine, speed, guard, switch)
-            if index == count - 1 and self.chance(0.25):  # around the end of the period
+            length = self.length(visit, speed, guard, switch)
+            if index == len(visits) - 1 and self.chance(0.25):  # around the end of the period
                 start = max(start, PERIOD - self.rng.randint(1, 3) * 1_000_000)
             end = start + length
-            bubbles.append(FillBubble(start, length, max(resident_free, self.running(mine)), self.pick(KINDS)))
+            free = max(resident_free, self.running(mine, visit))
+            bubbles.append(FillBubble(start, length, free, self.pick(KINDS)))
         devices = 1 if self.packed and self.chance(0.8) else self.pick((1, 1, 2, 3))
         return DeviceClass(name, devices, speed, resident_free, tuple(bubbles))
 
-    def resting(self, jobs: list[Job]) -> int:
+    def visits(self, jobs: list[Job]) -> list[Visit]:
+        """By bubble, what one device may do: a job that comes round, now and then with another one beside it."""
+        job = self.pick(jobs)
+        configuration = self.pick(job.configurations)
+        chain = configuration.operators
+        usable = len(chain) - (chain[-1].duration == ENDLESS)
+        at = self.rng.randrange(len(chain)) if self.repeat else 0
+        total = len(chain) * self.pick((1, 1, 2)) if self.repeat else self.rng.randint(min(1, usable), 2 * usable)
+        total = total if usable == len(chain) else min(total, usable)
+        bubbles = self.pick((1, 1, 2) if self.packed else (1, 1, 2, 2, 3))
+        cuts = sorted(self.rng.randint(0, total) for _ in range(bubbles - 1))
+        visits: list[Visit] = []
+        for begin, end in zip((0, *cuts), (*cuts, total), strict=True):
+            visit = [Segment(job, configuration, (at + begin) % len(chain), end - begin)] if begin < end else []
+            for other in jobs:
+                if other is not job and self.chance(0.6 if self.packed else 0.2):
+                    visit.append(Segment(other, self.pick(other.configurations), 0, 1))
+            self.rng.shuffle(visit)
+            visits.append(visit)
+        return visits
+
+    def sandwiches(self, jobs: list[Job]) -> list[Visit]:
+        """One bubble: the first job, one operator at a time, with others between."""
+        hub, others = jobs[0], self.rng.sample(jobs[1:], len(jobs) - 1)
+        visit: Visit = []
+        for k in range(2):
+            visit += [Segment(hub, hub.configurations[0], k, 1)]
+            visit += [Segment(other, other.configurations[0], 0, 1) for other in others[k : k + 1]]
+        return [visit if self.chance(0.5) else visit[::-1] if hub.keep else visit[:3]]
+
+    def resting(self, jobs: list[Job], visits: list[Visit]) -> int:
         """Bytes that some kept slots need between bubbles."""
         total = 0
+        working = [segment.job for visit in visits for segment in visit]
         for job in jobs:
-            for _ in range(self.rng.randint(0, job.copies)):
+            for _ in range(self.rng.randint(int(job in working), job.copies)):
                 configuration = self.pick(job.configurations)
                 total += configuration.resident + self.pick(configuration.operators).carry
         return max(0, total - self.pick((0, 0, 1)))
 
-    def running(self, jobs: list[Job]) -> int:
-        """Bytes that some operator needs while some other slots are in."""
-        job = self.pick(jobs)
-        configuration = self.pick(job.configurations)
-        total = configuration.resident + self.pick(configuration.operators).memory
+    def running(self, jobs: list[Job], visit: Visit) -> int:
+        """Bytes that the largest operator of a visit needs while some other slots are in."""
+        job, configuration, first, count = (
+            self.pick(visit) if visit else Segment(jobs[0], jobs[0].configurations[0], 0, 1)
+        )
+        operators = [configuration.operators[(first + k) % len(configuration.operators)] for k in range(count)]
+        total = configuration.resident + max(operator.memory for operator in operators)
         for other in jobs:
             if self.chance(0.6) and (other is not job or other.copies > 1):
                 configuration = self.pick(other.configurations)
                 total += configuration.resident + self.pick(configuration.operators).carry
         return total - self.pick((0, 0, 1))
 
-    def length(self, jobs: list[Job], speed: Fraction, guard: Guard, switch: Switch) -> int:
-        """Length of a bubble in which some sequence of operators just fits, or misses by one tick."""
+    def length(self, visit: Visit, speed: Fraction, guard: Guard, switch: Switch) -> int:
+        """Length of a bubble in which a visit just fits, or misses by one tick."""
         time = switch.enter + switch.leave
-        last: Job | None = None
-        for _ in range(self.pick((3, 4, 5, 5) if self.packed else (1, 2, 2, 3, 3))):
-            job = self.pick(jobs) if last is None or self.chance(0.7) else last
-            if self.sandwich:
-                job = self.pick(jobs[1:]) if last is jobs[0] else jobs[0]
-            configuration = self.pick(job.configurations)
-            if job is not last:
-                if last is not None:
-                    time += _between(switch, last, job)
-                time += self.moves(job, configuration, switch)
-            first, count = self.rng.randrange(4), self.pick((1, 1, 1 if self.packed else 2))
-            for i in range(first, first + count):
-                operator = configuration.operators[i % len(configuration.operators)]
-                if operator.duration < ENDLESS:
-                    time += math.ceil(operator.duration / speed)
-            last = job
-        return math.ceil((time + guard.margin) / guard.fraction) - self.pick((0, 0, 1))
+        for before, segment in zip((None, *visit), visit, strict=False):
+            if before is not None:
+                time += _between(switch, before.job, segment.job)
+            time += self.moves(segment, switch)
+            operators = segment.configuration.operators
+            for k in range(segment.first, segment.first + segment.operators):
+                operator = operators[k % len(operators)]
+                time += math.ceil(operator.duration / speed) if operator.duration < ENDLESS else 0
+        return math.ceil((time + guard.margin) / guard.fraction) - self.pick((0, 0, 0, 1))
 
-    def moves(self, job: Job, configuration: Configuration, switch: Switch) -> int:
+    def moves(self, segment: Segment, switch: Switch) -> int:
+        """Ticks to move a segment's slot in and out, if it has to."""
+        job, configuration, first, count = segment
         if job.keep or switch.h2d is None or switch.d2h is None:
             return 0
-        size_in = configuration.resident + self.pick((0, self.pick(configuration.operators).carry))
-        size_out = configuration.resident + self.pick(configuration.operators).carry
-        return math.ceil(size_in * 10**9 / switch.h2d) + math.ceil(size_out * 10**9 / switch.d2h)
+        operators = configuration.operators
+        before = operators[first - 1].carry if first or self.repeat else 0
+        after = operators[(first + count - 1) % len(operators)].carry
+        into = math.ceil((configuration.resident + before) * 10**9 / switch.h2d)
+        return into + math.ceil((configuration.resident + after) * 10**9 / switch.d2h)
 
 
 def _between(switch: Switch, a: Job, b: Job) -> int:

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+
+from pipefill_opt.solve import milp
+from pipefill_opt.solve.program import Program, Row
+from pipefill_opt.solve.result import Limits, Reason
+
+LARGE = 10**13
+
+
+def test_a_point_that_breaks_a_row_by_less_than_the_tolerance_is_cut_off() -> None:
+    rows = (Row((0, 1, 2), (LARGE, LARGE + 1, LARGE), None, 2 * LARGE),)
+    answer = milp.maximize(Program((5, 7, 3), (1, 1, 1), rows), Limits(), None)
+    assert (answer.point, answer.bound, answer.reason) == ((1, 0, 1), 8, Reason.PROVED)
+
+
+def test_without_the_cut_that_point_is_what_it_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test above tests something: HiGHS itself takes the point."""
+    seen: list[tuple[int, ...]] = []
+
+    def watched(row: Row, point: tuple[int, ...]) -> None:
+        seen.append(point)
+
+    monkeypatch.setattr(milp, "_cover", watched)
+    rows = (Row((0, 1, 2), (LARGE, LARGE + 1, LARGE), None, 2 * LARGE),)
+    answer = milp.maximize(Program((5, 7, 3), (1, 1, 1), rows), Limits(), (1, 0, 0))
+    assert seen == [(1, 1, 0)]
+    assert (answer.point, answer.bound) == ((1, 0, 0), 12)
+    assert answer.reason is Reason.GAP_LIMIT
+
+
+def test_a_cover_forbids_what_is_at_least_as_heavy() -> None:
+    row = Row((0, 1, 2, 3, 4), (6, 5, 4, 0, 7), None, 10)
+    assert milp._cover(row, (1, 1, 0, 1, 0)) == Row((0, 1, 4), (1, 1, 1), None, 1)
+
+
+@pytest.mark.parametrize("row", [Row((0, 1), (1, -1), None, 0), Row((0, 1), (1, 1), 1, 1)])
+def test_no_cover_of_rows_that_are_no_knapsacks(row: Row) -> None:
+    assert milp._cover(row, (1, 1)) is None
+
+
+def test_the_bound_is_rounded_up_by_its_tolerance() -> None:
+    assert milp._bound(-7.0, 1, 100) == 7
+    assert milp._bound(-6.9999999999, 1, 100) == 7
+    assert milp._bound(-7.9, 1, 100) == 7
+    assert milp._bound(-(10.0**3), 10**9, 10**15) == 10**12 + 10**3
+    assert milp._bound(float("-inf"), 1, 100) == 100
+    assert milp._bound(-200.0, 1, 100) == 100
