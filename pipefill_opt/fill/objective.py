@@ -120,12 +120,11 @@ def _on_time_value(visits: Sequence[Visit]) -> Fraction:
             turns = in_time if turns is None else min(turns, in_time)
         if turns == 0:  # what was done before counts, if at all, in the visits before
             continue
-        chain = len(visit.configuration.operators)
-        if turns is None:
-            assert job.iterations is not None or not visit.work
-            iterations = job.iterations or 0
+        if turns is None and visit.work:
+            assert job.iterations is not None  # `all_copies_finish`
+            iterations = job.iterations
         else:
-            iterations = (visit.before + turns * visit.work) // chain
+            iterations = (visit.before + (turns or 0) * visit.work) // len(visit.configuration.operators)
             iterations = iterations if job.iterations is None else min(iterations, job.iterations)
         value = sum(chain_values(job, visit.configuration), Fraction(0))
         worth = visit.multiplicity * job.weight * iterations * value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -102,6 +103,27 @@ def test_on_time_without_a_number_of_iterations() -> None:
 def test_a_last_phase_may_have_no_end() -> None:
     found = judge([phase(3, ("x", "x1", 0, 4)), phase(None, ("y", "y1", 0, 1))], SECOND)
     assert found.objective == 60_000_000  # y1: one pass a repetition from 30 ms on
+
+
+def test_an_endless_phase_in_which_a_copy_does_nothing() -> None:
+    jobs = [job | {"deadline": "1s"} for job in LIFE["jobs"]]
+    idle = [phase(1, ("x", "x1", 0, 4)), phase(None, ("x", "x1", 0, 0))]
+    assert judge(idle, [], objective="on-time-value", jobs=jobs).objective == 3 * 2 * 2_000_000
+    jobs = [{key: value for key, value in job.items() if key != "deadline"} for job in jobs]
+    assert judge(idle, [], objective="on-time-value", jobs=jobs).objective == 3 * 2 * 2_000_000
+
+
+def test_on_time_without_any_end() -> None:
+    """Such a problem is refused when it is read; built in Python it has plans without a value."""
+    of = instance_from_document(LIFE | {"objective": "on-time-value"})
+    of = replace(of, jobs=tuple(replace(job, deadline=None, iterations=None) for job in of.jobs))
+
+    def found(entry: Phase) -> Certificate:
+        patterns = [{"device": "d", "multiplicity": 1, "phases": phases} for phases in ([entry], [])]
+        return certify(of, plan_from_document({"patterns": patterns}, of))
+
+    assert found(phase(3, ("x", "x1", 0, 4))).objective == 3 * 6 * 2_000_000
+    assert codes(found(phase(None, ("x", "x1", 0, 4)))) == {"unfinished"}
 
 
 def test_unfinished() -> None:

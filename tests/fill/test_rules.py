@@ -274,3 +274,27 @@ def test_only_the_operators_that_run_need_memory() -> None:
     assert verdict(of, *rest).valid
     assert codes(verdict(of)) == {"cycle"}
     assert codes(verdict(of, put("patterns.0.occurrences.0.segments.0.count", 3))) == {"memory"}
+
+
+def test_a_swapped_slot_is_out_after_its_last_segment() -> None:
+    """s runs beside 150 MB of the other, in 450; then a needs 400, which would be 550 with s still in."""
+    of = problem(put("devices.0.bubbles.1", {"start": "50ms", "length": "20ms", "free": "450MB"}))
+    begins = [
+        put("patterns.0.slots.0.first", 1),
+        put("patterns.0.occurrences.0.segments.0", {"slot": 0, "first": 1, "count": 1}),
+    ]
+    assert verdict(
+        of, *begins, put(SECOND, [{"slot": 1, "first": 0, "count": 1}, {"slot": 0, "first": 0, "count": 1}])
+    ).valid
+
+
+def test_nothing_is_usable_where_the_margin_is_the_length() -> None:
+    free = [put("switch.enter", 0), put("switch.leave", 0), put("devices.0.bubbles.0.length", "1ns")]
+    tick = put("jobs.0.configs.0.operators", [operator("tick", 0.000001, 1)])
+    plan = [
+        put(
+            "patterns.0.occurrences", [{"iteration": 0, "bubble": 0, "segments": [{"slot": 0, "first": 0, "count": 1}]}]
+        )
+    ]
+    assert verdict(problem(*free, tick), *plan).valid
+    assert codes(verdict(problem(*free, tick, put("guard", {"margin": "5ns"})), *plan)) == {"fit"}
