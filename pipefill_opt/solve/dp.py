@@ -66,11 +66,10 @@ class _Walks:
 
     def prepare(self) -> bool:
         """Find the transitions of every room; False if a limit came first."""
-        for room in self.device.rooms:
-            if not self.rooms.known(room):
-                if self.watch.ended():
-                    return False
-                self.watch.spend(len(self.rooms.of(room).target))
+        for room in dict.fromkeys(self.device.rooms):
+            if not self.rooms.find(room, lambda: self.watch.ended() is not None):
+                return False
+            self.watch.spend(len(self.rooms.of(room).target))
         return True
 
     def sweep(self, values: Values, transitions: Transitions) -> Values:

@@ -30,13 +30,12 @@ def solve_exact(device: DeviceProblem, limits: Limits, *, hint: DevicePlan | Non
     transitions = transition_count(device)
     if transitions <= FEW_TRANSITIONS:
         return solve_dp(device, limits, hint=hint)
-    relaxed = relax(device)
-    grid = fits_grid(device)
-    if grid and relaxed.exact:
+    relaxed = relax(device) if fits_grid(device) else None
+    if relaxed is not None and relaxed.exact:
         return solve_value_iteration(device, relaxed, limits, hint=hint)
     if transitions <= MOST_TRANSITIONS and state_count(device) <= MOST_STATES:
         return solve_dp(device, limits, hint=hint)
-    if grid:
+    if relaxed is not None:
         return solve_value_iteration(device, relaxed, limits, hint=hint)
     value = hint.value(device) if hint is not None else 0
     return DeviceResult(value, max(value, simple_bound(device)), hint, "capacity", Reason.WORK_LIMIT)

@@ -6,6 +6,7 @@ plan can depend on, and all that rule 5 looks at. Exact for everything in sectio
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
@@ -134,14 +135,30 @@ class Rooms:
         return np.array(values, dtype=object if self.big else np.int64)
 
     def of(self, room: Room) -> Transitions:
-        """The transitions of a room."""
-        if room not in self._known:
-            self._known[room] = self._find(room)
+        """The transitions of a room that `find` has found."""
         return self._known[room]
 
-    def known(self, room: Room) -> bool:
-        """Whether `of` answers at once."""
-        return room in self._known
+    def find(self, room: Room, stopped: Callable[[], bool]) -> bool:
+        """Find the transitions of a room, unless they are known; False if `stopped` said so before the end."""
+        if room in self._known:
+            return True
+        sources = np.flatnonzero(self.states.allowed)
+        targets, values, first = [], [], [0]
+        for source in sources.tolist():
+            if stopped():
+                return False
+            search = self._search(room, self.states.digits(source))
+            target, value = self._ends(search, source)
+            fine = self.states.allowed[target]
+            targets.append(target[fine])
+            values.append(value[fine])
+            first.append(first[-1] + int(fine.sum()))
+        if targets:
+            found = Transitions(sources, _int64(first), np.concatenate(targets), np.concatenate(values))
+        else:
+            found = Transitions(sources, _int64([0]), _int64([]), self.array([]))
+        self._known[room] = found
+        return True
 
     def runs(self, room: Room, source: int, target: int, value: int) -> tuple[Run, ...]:
         """The segments of a transition of that value."""
@@ -157,20 +174,6 @@ class Rooms:
         lengths = [slot.length for slot in self.device.slots]
         label = int(search.last[chosen])
         return runs_of(search.parent, label, len(lengths), self._masks, search.position, lengths)
-
-    def _find(self, room: Room) -> Transitions:
-        sources = np.flatnonzero(self.states.allowed)
-        targets, values, first = [], [], [0]
-        for source in sources.tolist():
-            search = self._search(room, self.states.digits(source))
-            target, value = self._ends(search, source)
-            fine = self.states.allowed[target]
-            targets.append(target[fine])
-            values.append(value[fine])
-            first.append(first[-1] + int(fine.sum()))
-        if not targets:
-            return Transitions(sources, _int64([0]), _int64([]), self.array([]))
-        return Transitions(sources, _int64(first), np.concatenate(targets), np.concatenate(values))
 
     def _search(self, room: Room, digits: list[int]) -> _Search:
         """All that can be done in the room from these positions."""

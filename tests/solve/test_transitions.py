@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from pipefill_opt import kernels
-from pipefill_opt.solve.device import DevicePlan, Visit
-from pipefill_opt.solve.transitions import Rooms, list_states, state_count, transition_count
+from pipefill_opt.solve.device import DevicePlan, Room, Visit
+from pipefill_opt.solve.transitions import Rooms, Transitions, list_states, state_count, transition_count
 from tests.solve.devices import device_of, fill_problem, job, random_devices
 
 
@@ -22,9 +22,15 @@ def test_states_and_rule_5() -> None:
     assert once.digits(once.fresh) == [2]
 
 
+def transitions(rooms: Rooms, room: Room) -> Transitions:
+    assert rooms.find(room, lambda: False)
+    return rooms.of(room)
+
+
 def test_transitions_by_hand() -> None:
     rooms = Rooms(list_states(device_of(fill_problem(job("a", (3, 4)), lengths=(8,)))))
-    found = rooms.of(rooms.device.rooms[0])
+    assert not rooms.find(rooms.device.rooms[0], lambda: True)
+    found = transitions(rooms, rooms.device.rooms[0])
     moves = [
         (int(source), int(found.target[k]), int(found.value[k]))
         for source, (begin, end) in zip(found.sources, pairwise(found.first), strict=True)
@@ -41,7 +47,7 @@ def test_interpreted_and_compiled_agree(monkeypatch: pytest.MonkeyPatch) -> None
             patch.setattr(kernels, "INTERPRETED", -1)
             fast = Rooms(states)
         for room in device.rooms:
-            a, b = plain.of(room), fast.of(room)
+            a, b = transitions(plain, room), transitions(fast, room)
             assert a.target.tolist() == b.target.tolist()
             assert a.value.tolist() == b.value.tolist()
         assert sum(len(plain.of(room).target) for room in set(device.rooms)) <= transition_count(device)
@@ -52,7 +58,7 @@ def test_every_transition_has_its_segments() -> None:
         rooms = Rooms(list_states(device))
         lengths = [slot.length for slot in device.slots]
         for room in set(device.rooms):
-            found = rooms.of(room)
+            found = transitions(rooms, room)
             for source, (begin, end) in zip(found.sources.tolist(), pairwise(found.first.tolist()), strict=True):
                 for k in range(begin, end):
                     runs = rooms.runs(room, source, int(found.target[k]), int(found.value[k]))
