@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from pipefill_opt.solve.bounds import simple_bound
 from pipefill_opt.solve.column import Column, MasterResult
@@ -11,13 +10,13 @@ from pipefill_opt.solve.device import DevicePlan, DeviceProblem, DeviceResult
 from pipefill_opt.solve.device_program import DeviceProgram
 from pipefill_opt.solve.network import Network, TooLargeError
 from pipefill_opt.solve.program import Maximize, Program, Row
-from pipefill_opt.solve.result import Limits, Progress, Reason
+from pipefill_opt.solve.result import Limits, Reason
 
 
 def solve_device_by(maximize: Maximize, device: DeviceProblem, limits: Limits, hint: DevicePlan | None) -> DeviceResult:
     """The best plan that `maximize` finds, or `hint`, with the better of its bound and the simple one.
 
-    A device whose network is too large is not searched: reason WORK_LIMIT.
+    A device whose network is too large is not searched: reason WORK_LIMIT. Progress is told as the answer is, in units over H iterations.
     """
     nothing = DevicePlan((0,) * len(device.slots), ())
     if not device.slots:
@@ -31,7 +30,7 @@ def solve_device_by(maximize: Maximize, device: DeviceProblem, limits: Limits, h
     if {arc.slot for arc in network.arcs} != set(network.slots):
         return DeviceResult(0, 0, nothing, "rule 5: a slot that works fits nowhere between bubbles")
     model = DeviceProgram(network)
-    answer = maximize(model.program(), _per_iteration(device, limits), None if hint is None else model.point(hint))
+    answer = maximize(model.program(), limits, None if hint is None else model.point(hint))
     if answer.point is None and answer.reason is Reason.PROVED:
         return DeviceResult(0, 0, nothing, answer.origin)
     if answer.point is not None:
@@ -41,20 +40,6 @@ def solve_device_by(maximize: Maximize, device: DeviceProblem, limits: Limits, h
     if answer.bound <= bound:
         bound, origin = answer.bound, answer.origin
     return DeviceResult(value, max(value, bound), plan, origin, Reason.PROVED if value == bound else answer.reason)
-
-
-def _per_iteration(device: DeviceProblem, limits: Limits) -> Limits:
-    """The same limits; progress in units over H iterations is told per main iteration, in the problem's own measure."""
-    listener = limits.on_progress
-    if listener is None:
-        return limits
-    scale = device.unit / device.iterations
-
-    def tell(news: Progress) -> None:
-        value = None if news.value is None else news.value * scale
-        listener(replace(news, value=value, bound=None if news.bound is None else news.bound * scale))
-
-    return replace(limits, on_progress=tell)
 
 
 def master_program(

@@ -3,7 +3,6 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Sequence
-from fractions import Fraction
 
 import pytest
 
@@ -12,7 +11,7 @@ from pipefill_opt.solve.by_program import master_program, solve_device_by, solve
 from pipefill_opt.solve.column import Column
 from pipefill_opt.solve.device import DevicePlan, Run, Visit
 from pipefill_opt.solve.program import Answer, Program
-from pipefill_opt.solve.result import Limits, Progress, Reason
+from pipefill_opt.solve.result import Limits, Reason
 from tests.solve.devices import device_of, fill_problem, job
 
 DEVICE = device_of(fill_problem(job("a", (2, 3))))
@@ -66,21 +65,6 @@ def test_a_network_that_is_too_large_is_left_alone(monkeypatch: pytest.MonkeyPat
     result = solve_device_by(returns_hint, DEVICE, Limits(), ONE_LAP)
     assert (result.plan, result.value, result.bound) == (ONE_LAP, 5, 10)
     assert (result.origin, result.reason) == ("capacity", Reason.WORK_LIMIT)
-
-
-def test_progress_is_told_per_main_iteration() -> None:
-    told: list[Progress] = []
-
-    def tells(program: Program, limits: Limits, hint: Sequence[int] | None) -> Answer:
-        assert limits.on_progress is not None
-        limits.on_progress(Progress(0.5, Fraction(4), Fraction(7), "note"))
-        return finds_nothing(program, limits, hint)
-
-    problem = fill_problem(job("a", (2, 4)))  # values in units of 2
-    device = device_of(problem)
-    assert device.unit == 2
-    solve_device_by(tells, device, Limits(on_progress=told.append), None)
-    assert told == [Progress(0.5, Fraction(8), Fraction(14), "note")]
 
 
 def test_the_points_of_the_master_are_the_choices_within_counts_and_copies() -> None:
