@@ -11,8 +11,9 @@ PACKAGE = Path(__file__).parent.parent / "pipefill_opt"
 LAYERS = ["base", "schedule", "workload", "timeline", "fill", "solve", "traces", "report", "cli"]
 HOMES = {
     "pulp": {"solve/milp.py"},
+    "highspy": {"solve/milp.py"},
     "ortools": {"solve/cpsat.py"},
-    "matplotlib": {"report/gantt.py"},
+    "matplotlib": {"report/gantt.py", "report/ranking_picture.py"},
     "yaml": {"files.py"},
     "jsonschema": {"files.py"},
     "networkx": {"timeline/graph.py"},
