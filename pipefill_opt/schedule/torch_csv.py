@@ -1,7 +1,7 @@
 """Read and write the CSV orders of torch.distributed.pipelining: one row a rank, one cell a lockstep slot.
 
 Strict where torch is lax: junk after an action and blank lines are errors. An empty cell is a slot without work; it has no
-duration and is dropped. Lowered orders (SEND, RECV, UNSHARD, RESHARD) are not supported yet; REDUCE_GRAD is read and written.
+duration and is dropped. Orders may be compute only or lowered: with SEND_F, RECV_F, SEND_B, RECV_B, UNSHARD, RESHARD, REDUCE_GRAD.
 """
 
 from __future__ import annotations
@@ -22,11 +22,9 @@ logger = logging.getLogger(__name__)
 IDLE_ROW: Final = ","
 """A rank without actions: two empty slots, because torch and we read a blank line differently."""
 
-LOWERED: Final = frozenset({Kind.SEND_F, Kind.RECV_F, Kind.SEND_B, Kind.RECV_B, Kind.UNSHARD, Kind.RESHARD})
-
 
 def read_torch_csv(text: str, *, file: str = "") -> Schedule:
-    """The validated schedule of a compute-only CSV. One pipe over all stages; a stage lies where most of its actions stand.
+    """The validated schedule of a CSV. One pipe over all stages; a stage lies where most of its actions stand.
 
     Raises ScheduleError with file, row, column and text of what is wrong.
     """
@@ -61,14 +59,6 @@ def _read_row(rank: int, line: str) -> list[Action | Pair]:
         except ScheduleError as error:
             error.rank = rank
             raise error.located(where=f"{where}, column {column}") from None
-        if isinstance(action, Action) and action.kind in LOWERED:
-            raise ScheduleError(
-                "expected a compute-only order; lowered orders (SEND, RECV, UNSHARD, RESHARD) are not supported yet",
-                code="unknown",
-                value=cell,
-                where=f"{where}, column {column}",
-                rank=rank,
-            )
         row.append(action)
     return row
 
@@ -97,12 +87,10 @@ def _placed(rows: list[list[Action | Pair]]) -> Schedule:
 def write_torch_csv(schedule: Schedule) -> str:
     """The CSV of a schedule, with CRLF as torch writes it and without idle slots; `read_torch_csv` gives the same order back.
 
-    Raises InputError for what such a file cannot say: several pipes, or lowered actions.
+    Raises InputError for what such a file cannot say: several pipes.
     """
     if schedule.pipes != (tuple(range(schedule.stages)),):
         raise InputError("expected one pipe over all stages in order; a torch CSV has no other", value=schedule.pipes)
-    for index in np.flatnonzero(np.isin(schedule.kind, [int(kind) for kind in LOWERED]))[:1].tolist():
-        raise InputError("expected a compute-only order", value=schedule.action(index))
     beyond = np.isin(schedule.kind, (Kind.R, Kind.STEP)) | (schedule.part >= 0)
     for index in np.flatnonzero(beyond)[:1].tolist():
         logger.warning("torch itself has no action such as %s: it will not read this file", schedule.action(index))

@@ -5,51 +5,34 @@ One error names the first device in trouble and up to three things wrong there, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterator
 
 import numpy as np
 
 from pipefill_opt.errors import ScheduleError
 from pipefill_opt.schedule.actions import COMPUTE, NO_MICROBATCH, Action, Kind
 from pipefill_opt.schedule.census import Census, Task, take_census
+from pipefill_opt.schedule.lowered import check_messages
+from pipefill_opt.schedule.messages import is_message
+from pipefill_opt.schedule.problems import SHOWN, Problem, place, problems_at
 from pipefill_opt.schedule.schedule import Bool, Int64, Schedule
-
-SHOWN: Final = 3
-"""Problems named in one error."""
-
-NOT_LOWERED: Final = "expected a compute action; lowered orders (SEND, RECV) are not supported yet"
-
-
-@dataclass(frozen=True, slots=True)
-class _Problem:
-    """Something wrong at a device; `position` is the 0-based place in its row, None for what is not there."""
-
-    code: str
-    rank: int
-    position: int | None
-    action: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.action}{'' if self.position is None else f' at position {self.position}'}: {self.text}"
 
 
 def validate(schedule: Schedule) -> None:
     """Check pipes, placement and actions. Each (stage, micro-batch, part) of a pipe needs F and either B or I and W; only F
-    where the schedule has no backward at all. All stages of a pipe see the same micro-batches and parts.
+    where the schedule has no backward at all. All stages of a pipe see the same micro-batches and parts. A lowered order has all
+    messages between devices, each SEND behind what it sends and each RECV ahead of what needs it.
 
     Raises ScheduleError, code `unknown`, `misplaced`, `doubled` or `missing`, with rank, position and action of the first problem.
     """
     _check_stages(schedule)
-    for check in (_unknown, _misplaced, _doubled_or_missing):
+    for check in (_unknown, _misplaced, _doubled_or_missing, check_messages):
         problems = list(check(schedule))
         if problems:
             raise _error(problems)
 
 
-def _error(problems: list[_Problem]) -> ScheduleError:
+def _error(problems: list[Problem]) -> ScheduleError:
     rank = min(problem.rank for problem in problems)
     first, *others = (problem for problem in problems if problem.rank == rank)
     texts = [first.text, *map(str, others[: SHOWN - 1])]
@@ -95,55 +78,41 @@ def _check_stages(schedule: Schedule) -> None:
         raise ScheduleError(f"expected stage {absent} in one of the pipes", code="missing", where="pipes")
 
 
-def _at(schedule: Schedule, bad: Bool, code: str, text: Callable[[int], str]) -> Iterator[_Problem]:
-    """A problem for each bad action, the first few; rows follow each other, so that those are of the first devices."""
-    for index in np.flatnonzero(bad)[: SHOWN + 1].tolist():
-        kind = int(schedule.kind[index])
-        action = str(schedule.action(index)) if 0 <= kind < len(Kind) else f"kind {kind}"
-        yield _Problem(code, *_place(schedule, index), action, text(index))
-
-
-def _place(schedule: Schedule, index: int) -> tuple[int, int]:
-    """Rank and position of an action."""
-    rank = int(np.searchsorted(schedule.row_start, index, side="right")) - 1
-    return rank, index - int(schedule.row_start[rank])
-
-
-def _unknown(schedule: Schedule) -> Iterator[_Problem]:
+def _unknown(schedule: Schedule) -> Iterator[Problem]:
     """Kinds, stages and indices that mean nothing here."""
     compute, bare = (np.isin(schedule.kind, [int(kind) for kind in kinds]) for kinds in (COMPUTE, NO_MICROBATCH))
+    compute |= is_message(schedule)
+    yield from problems_at(schedule, ~(compute | bare), "unknown", lambda _: "expected a kind of action")
     step = schedule.kind == Kind.STEP
-    alien = ~(compute | bare)
-    yield from _at(schedule, alien, "unknown", lambda _: NOT_LOWERED)
     homeless = ~step & ((schedule.stage < 0) | (schedule.stage >= schedule.stages))
     expected = f"stage without a device, expected stages 0 to {schedule.stages - 1}"
-    yield from _at(schedule, homeless, "unknown", lambda _: expected)
+    yield from problems_at(schedule, homeless, "unknown", lambda _: expected)
     indexed = (schedule.microbatch >= 0) | (schedule.part >= 0)
-    yield from _at(
+    yield from problems_at(
         schedule, (bare & indexed) | (step & (schedule.stage >= 0)), "unknown", lambda _: "expected no index"
     )
     unindexed = compute & ((schedule.microbatch < 0) | (schedule.part < -1))
-    yield from _at(schedule, unindexed, "unknown", lambda _: "expected a micro-batch")
+    yield from problems_at(schedule, unindexed, "unknown", lambda _: "expected a micro-batch")
 
 
-def _misplaced(schedule: Schedule) -> Iterator[_Problem]:
+def _misplaced(schedule: Schedule) -> Iterator[Problem]:
     """An action on another device than its stage, or an overlapped pair that is none."""
     home = np.array((*schedule.placement, -1), dtype=np.int32)[schedule.stage]
     device = schedule.device()
     elsewhere = (home != device) & (schedule.kind != Kind.STEP)
-    yield from _at(
+    yield from problems_at(
         schedule, elsewhere, "misplaced", lambda i: f"misplaced, stage {schedule.stage[i]} lies on rank {home[i]}"
     )
     backward_next = np.zeros(schedule.size, dtype=np.bool_)
     backward = ((schedule.kind == Kind.B) | (schedule.kind == Kind.I)) & ~schedule.paired
     backward_next[:-1] = backward[1:] & (device[1:] == device[:-1])
     no_pair = schedule.paired & ~(backward_next & (schedule.kind == Kind.F))
-    yield from _at(
+    yield from problems_at(
         schedule, no_pair, "misplaced", lambda _: "expected an overlapped pair, F and the B or I right after it"
     )
 
 
-def _doubled_or_missing(schedule: Schedule) -> Iterator[_Problem]:
+def _doubled_or_missing(schedule: Schedule) -> Iterator[Problem]:
     """Every task done exactly once for every micro-batch and part, and nothing past their end."""
     census = take_census(schedule)
     stage = census.group // len(Task)
@@ -160,7 +129,7 @@ def _doubled_or_missing(schedule: Schedule) -> Iterator[_Problem]:
     yield from _doubled(schedule, index, again)
 
 
-def _missing(schedule: Schedule, census: Census, group: Int64, code: Int64) -> Iterator[_Problem]:
+def _missing(schedule: Schedule, census: Census, group: Int64, code: Int64) -> Iterator[Problem]:
     """Tasks that no action does, on the first device that lacks some. `group` and `code` are sorted, each pair once."""
     backward = bool(np.isin(schedule.kind, (Kind.B, Kind.I, Kind.W)).any())
     needed = (Task.FORWARD, Task.INPUT_GRADIENT, Task.WEIGHT_GRADIENT) if backward else (Task.FORWARD,)
@@ -176,7 +145,7 @@ def _missing(schedule: Schedule, census: Census, group: Int64, code: Int64) -> I
         k = int(census.parts[stage])
         for kind, missing in _kinds(absent, whole=bool((schedule.kind == Kind.B).any())):
             action = Action(kind, stage, missing // max(k, 1), missing % k if k else -1)
-            yield _Problem("missing", rank, None, str(action), "missing, expected in this row")
+            yield Problem("missing", rank, None, str(action), "missing, expected in this row")
 
 
 def _first_absent(codes: Int64, wanted: int) -> list[int]:
@@ -199,7 +168,7 @@ def _kinds(absent: dict[Task, list[int]], *, whole: bool) -> Iterator[tuple[Kind
         yield from ((kind, code) for code in sorted(codes)[: SHOWN + 1])
 
 
-def _outside(schedule: Schedule, census: Census, index: Int64) -> Iterator[_Problem]:
+def _outside(schedule: Schedule, census: Census, index: Int64) -> Iterator[Problem]:
     """Micro-batches and parts that the other rows do not have."""
     bad = np.zeros(schedule.size, dtype=np.bool_)
     bad[index] = True
@@ -215,10 +184,10 @@ def _outside(schedule: Schedule, census: Census, index: Int64) -> Iterator[_Prob
             else "expected no part, as in the other rows"
         )
 
-    yield from _at(schedule, bad, "unknown", text)
+    yield from problems_at(schedule, bad, "unknown", text)
 
 
-def _doubled(schedule: Schedule, index: Int64, again: Bool) -> Iterator[_Problem]:
+def _doubled(schedule: Schedule, index: Int64, again: Bool) -> Iterator[Problem]:
     """Tasks done twice: `again` marks the entries whose task is that of the entry before. Also a second REDUCE or STEP."""
     first = np.full(schedule.size, -1, dtype=np.int64)
     second = np.flatnonzero(again)
@@ -231,6 +200,6 @@ def _doubled(schedule: Schedule, index: Int64, again: Bool) -> Iterator[_Problem
 
     def text(index: int) -> str:
         earlier = int(first[index])
-        return f"doubled, {schedule.action(earlier)} at position {_place(schedule, earlier)[1]} does the same"
+        return f"doubled, {schedule.action(earlier)} at position {place(schedule, earlier)[1]} does the same"
 
-    yield from _at(schedule, first >= 0, "doubled", text)
+    yield from problems_at(schedule, first >= 0, "doubled", text)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from pipefill_opt.errors import InputError, ScheduleError
 from pipefill_opt.files import read_text
-from pipefill_opt.schedule.actions import parse_action
+from pipefill_opt.schedule.actions import COMPUTE, Kind, Pair, parse_action
 from pipefill_opt.schedule.families import FAMILIES, build_family
+from pipefill_opt.schedule.messages import with_messages, without_messages
 from pipefill_opt.schedule.schedule import Schedule, same_order
 from pipefill_opt.schedule.torch_csv import read_torch_csv, write_torch_csv
 from tests.cases import ROOT, cases_folder
@@ -91,8 +92,9 @@ def test_placement_comes_from_the_rows() -> None:
         ("\n0F0\n", "grammar", "order.csv: row 1 (rank 0): expected a row of actions, found a blank line"),
         ("", "grammar", "order.csv: expected one row of actions for each rank, found an empty file"),
         (",,\n,\n", "missing", "order.csv: expected at least one action"),
-        ("0F0,0SEND_F0\n1F0\n", "unknown", "order.csv: row 1 (rank 0), column 2: 0SEND_F0: expected a compute-only order; "),
-        ("0UNSHARD,0F0\n", "unknown", "order.csv: row 1 (rank 0), column 1: 0UNSHARD: expected a compute-only order; "),
+        ("0F0,0SEND_F0\n1F0\n", "missing", "order.csv: rank 1: 1RECV_F0: missing, expected in this row, rank 0 has 0SEND_F0"),
+        ("0F0,0SEND_F\n1F0\n", "grammar", "order.csv: row 1 (rank 0), column 2: 0SEND_F: expected an action such as 3F7, "),
+        ("0UNSHARD0,0F0\n", "grammar", "order.csv: row 1 (rank 0), column 1: 0UNSHARD0: expected an action such as 3F7, "),
         ("0F0\n2F0\n", "unknown", "order.csv: stage 1: stage without a device: expected actions of every stage up to 2 in some row"),
         ("0F0\n999999999F0\n", "unknown", "order.csv: stage 1: stage without a device: "),
         ("0F0,0B0,1B0\n1F0,1I0,1W0\n", "misplaced", "order.csv: rank 0, position 2: 1B0: misplaced, stage 1 lies on rank 1"),
@@ -141,9 +143,6 @@ def test_what_a_csv_cannot_say_is_not_written() -> None:
     schedule = build_family("gpipe", 2, 2)
     with pytest.raises(InputError, match="expected one pipe"):
         write_torch_csv(replace(schedule, pipes=((0,), (1,))))
-    lowered = Schedule.from_rows([[parse_action("0F0"), parse_action("0UNSHARD")]], (0,))
-    with pytest.raises(InputError, match=r"0UNSHARD: expected a compute-only order"):
-        write_torch_csv(lowered)
 
 
 @given(st.text(alphabet="01FBIW,\r\n.xSTEP", max_size=40))
@@ -200,11 +199,44 @@ def test_torch_invalid_1f1b_dumps_are_refused() -> None:
         )
 
 
-def test_lowered_files_are_refused() -> None:
-    files = sorted(cases_folder("torch_csv").glob("*.comms*.csv"))
-    assert files
+def test_lowered_order_is_read_and_written() -> None:
+    text = (
+        "0UNSHARD,0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1,0REDUCE_GRAD,0RESHARD\r\n"
+        "1UNSHARD,1RECV_F0,1F0,1RECV_F1,1B0,1SEND_B0,1F1,1B1,1SEND_B1,1REDUCE_GRAD,1RESHARD\r\n"
+    )
+    schedule = read_torch_csv(text)
+    assert write_torch_csv(schedule) == text
+    compute = without_messages(schedule)
+    plain = build_family("1f1b", 2, 2, reduce=True)
+    bare = (compute.kind != Kind.UNSHARD) & (compute.kind != Kind.RESHARD)
+    assert compute.kind[bare].tolist() == plain.kind.tolist()
+    assert compute.microbatch[bare].tolist() == plain.microbatch.tolist()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    name=st.sampled_from(sorted(set(FAMILIES) - {"chimera", "dualpipe"})),
+    devices=st.integers(1, 6),
+    rounds=st.integers(2, 3),
+    block=st.booleans(),
+)
+def test_round_trip_of_lowered_orders(name: str, devices: int, rounds: int, block: bool) -> None:
+    lowered = with_messages(build_family(name, devices, devices * rounds), block=block)
+    assert same_order(read_torch_csv(write_torch_csv(lowered)), lowered)
+
+
+def test_lowered_files_hold_the_compute_order() -> None:
+    """Every lowered file of the cases is read and written as it is, and holds the order of its compute-only twin or of a family."""
+    folder = cases_folder("torch_csv")
+    files = sorted(folder.glob("*.comms*.csv"))
+    assert len(files) == 41
     for path in files:
-        with pytest.raises(
-            ScheduleError, match=r"row \d+ \(rank \d+\), column \d+: \S+: expected a compute-only order"
-        ):
-            read(path)
+        lowered = read(path)
+        assert write_torch_csv(lowered) == read_text(path), path.name
+        name, devices, chunks, microbatches = path.name.split(".")[0].split("_")
+        compute = build_family(TORCH_NAMES[name], int(devices), int(microbatches), chunks=int(chunks))
+        rows = [
+            [entry for entry in lowered.row(rank) if isinstance(entry, Pair) or entry.kind in COMPUTE]
+            for rank in range(lowered.devices)
+        ]
+        assert same_order(Schedule.from_rows(rows, lowered.placement), compute), path.name

@@ -15,7 +15,7 @@ from pipefill_opt.schedule.families import FAMILIES, build_family
 from pipefill_opt.schedule.torch_csv import write_torch_csv
 from pipefill_opt.timeline.compute import timeline
 from pipefill_opt.units import BYTE_UNITS, TIME_UNITS
-from pipefill_opt.workload.costs import Communication, MainJob, Memory
+from pipefill_opt.workload.costs import Boundary, Communication, MainJob, Memory, Mode
 from pipefill_opt.workload.main_file import main_from_document, read_main
 from pipefill_opt.workload.weights import action_durations
 
@@ -80,6 +80,20 @@ def test_lag_from_latency_and_bandwidth() -> None:
     text = SHORT + TIMES + "communication: {latency: 20us, bandwidth: 3GB/s, bytes: 10B}"
     assert read(text).communication == Communication(20_000 + 4)
     assert read(SHORT + TIMES).communication == Communication(0)
+
+
+def test_modes_of_communication_and_boundaries() -> None:
+    sized = "latency: 20us, bandwidth: 3GB/s, bytes: 10B}"
+    assert read(SHORT + TIMES + "communication: {mode: link, " + sized).communication == Communication(
+        20_004, Mode.LINK, 4
+    )
+    assert read(SHORT + TIMES + "communication: {mode: blocking, " + sized).communication == Communication(
+        20_004, Mode.BLOCKING
+    )
+    text = SHORT + TIMES + "communication: {mode: blocking, unit: us, lag: 3}"
+    assert read(text).communication == Communication(3_000, Mode.BLOCKING)
+    assert read(SHORT + TIMES).boundary is Boundary.BARRIER
+    assert read(SHORT + TIMES + "boundary: flow").boundary is Boundary.FLOW
 
 
 def test_a_pair_as_a_block_needs_no_other_duration() -> None:
@@ -158,7 +172,7 @@ BAD = {
     "": "main.yaml: top level: nothing: expected a mapping",
     "[]": "main.yaml: top level: []: expected a mapping",
     BASE + "boundry: barrier": "main.yaml: boundry: barrier: unknown key, expected one of boundary, communication, ",
-    BASE + "boundary: flow": 'main.yaml: boundary: "flow": expected barrier (flow is not supported yet)',
+    BASE + "boundary: none": 'main.yaml: boundary: "none": expected barrier or flow',
     BASE + "durations: {}": "main.yaml: line 3, column 1: durations: expected each key once",
     BASE[:40]: "main.yaml: line 2, column 1: expected YAML",
     "durations: {F: 1ms}": "main.yaml: top level: missing key 'schedule'",
@@ -195,7 +209,7 @@ BAD = {
     "schedule: {actions: [[0F0, 0B0]], pipes: [[5]]}\n" + TIMES: "main.yaml: schedule.pipes[0]: 5: expected stage",
     "schedule: {actions: [[0F0, 0B0], []], devices: 1}\n"
     + TIMES: "main.yaml: schedule.devices: 1: expected at least 2",
-    "schedule: {actions: [[0F0, 0SEND_F0, 0B0]]}\n" + TIMES: "lowered orders (SEND, RECV) are not supported yet",
+    "schedule: {actions: [[0F0, 0SEND_F0, 0B0]]}\n" + TIMES: "0SEND_F0: expected ",
     "schedule: {actions: [[0B0, 0F0]]}\n"
     + TIMES: "main.yaml: expected an order that can run, but there is a deadlock: 0B0 (rank 0,",
     # durations
@@ -242,7 +256,13 @@ BAD = {
     BASE + "overlap: {len: 3}": "main.yaml: overlap.len: 3: unknown key, expected one of length, unit",
     BASE + "overlap: {length: -3}": "main.yaml: overlap.length: -3: expected a time of 0 or more",
     BASE
-    + "communication: {mode: link, latency: 2us}": 'main.yaml: communication.mode: "link": expected lag (link and blocking are not',
+    + "communication: {mode: queue, lag: 2us}": 'main.yaml: communication.mode: "queue": expected lag, link or block',
+    BASE
+    + "communication: {mode: link, latency: 2us}": "main.yaml: communication: missing key 'bandwidth' (expected bandwidth and bytes)",
+    BASE
+    + "communication: {mode: link, lag: 2us}": "main.yaml: communication.lag: 2us: expected bandwidth and bytes in mode link",
+    BASE
+    + "communication: {mode: blocking, lag: 2us, bytes: 3B}": "main.yaml: communication.bytes: 3B: expected either lag, or bandwidth and",
     BASE + "communication: {lag: 3}": "main.yaml: communication.lag: 3: expected a time with its unit",
     BASE
     + "communication: {lag: 3ms, bytes: 3B}": "main.yaml: communication.bytes: 3B: expected either lag, or bandwidth and bytes",
