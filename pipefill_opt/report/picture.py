@@ -8,9 +8,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from pipefill_opt.fill.layout import layout, levels_within
 from pipefill_opt.fill.plan import FillPlan, Pattern
 from pipefill_opt.fill.problem import DeviceClass, FillProblem
-from pipefill_opt.report.layout import Layout, Level, layout
 from pipefill_opt.schedule.actions import Kind
 from pipefill_opt.schedule.schedule import Int64
 from pipefill_opt.timeline.compute import timeline as compute_timeline
@@ -184,15 +184,7 @@ def _add_fill(picture: Picture, row: int, problem: FillProblem, device: DeviceCl
         else:
             job = phase.slots[piece.slot].job
             picture.add(job, "fill", row, piece.start, piece.end, f"{job} ×{piece.operators}")
-    return _levels(placed, picture.width, whole=picture.whole)
-
-
-def _levels(placed: Layout, width: int, *, whole: bool) -> Steps:
-    """The memory levels within the width; of a whole plan, those past the right edge come round to the left."""
-    inside = [level for level in placed.levels if level.time < width]
-    wrapped = [Level(level.time - width, level.size) for level in placed.levels if whole and level.time >= width]
-    levels = wrapped + inside[1:] if wrapped else inside
-    times, sizes = np.array(levels, dtype=np.int64).T
+    times, sizes = np.array(levels_within(placed, picture.width, whole=picture.whole), dtype=np.int64).T
     return times, sizes
 
 
