@@ -20,16 +20,31 @@ from pipefill_opt.solve.reach import reach_alone
 Table = NDArray[np.int64]
 Point = tuple[int, ...]
 AXES: Final = 3
-MOST_ENTRIES: Final = 4_000_000
+MOST_ENTRIES: Final = 2_000_000
+MOST_STEPS: Final = 10**10
+"""A sweep of so many steps takes about half a minute."""
 UNREACHED: Final = -(2**62)
 
 
 def fits_grid(device: DeviceProblem) -> bool:
-    """Whether a `Grid` can be made: not too many slots, states and digits."""
-    states = prod(slot.length for slot in device.slots)
+    """Whether a `Grid` can be made and swept: not too many slots, entries, steps and digits."""
+    if len(device.slots) > AXES:
+        return False
+    entries, steps = grid_size(device)
     laps = sum(sum(slot.value) for slot in device.slots)
     digits = 8 * (simple_bound(device) + laps) < 2**61 and all(sum(slot.ticks) < 2**58 for slot in device.slots)
-    return len(device.slots) <= AXES and states <= MOST_ENTRIES and digits
+    return entries <= MOST_ENTRIES and steps <= MOST_STEPS and digits
+
+
+def grid_size(device: DeviceProblem) -> tuple[int, int]:
+    """(entries of a table, steps of a sweep): what a `Grid` costs."""
+    reach = {room: [reach_alone(device, slot, room) for slot in device.slots] for room in set(device.rooms)}
+    furthest = [max((max(own[s]) for own in reach.values()), default=0) for s in range(len(device.slots))]
+    entries = prod(slot.length + more for slot, more in zip(device.slots, furthest, strict=True))
+    moves = {room: [sum(counts) + len(counts) for counts in own] for room, own in reach.items()}
+    last = device.slots[-1].length if device.slots else 1
+    steps = sum(prod(moves[room][:-1]) * last for room in device.rooms) * device.iterations
+    return entries, steps + entries * len(device.rooms) * device.iterations
 
 
 class Grid:

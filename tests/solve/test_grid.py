@@ -7,8 +7,9 @@ from itertools import accumulate, pairwise, product
 import numpy as np
 import pytest
 
+from pipefill_opt.solve import grid as grid_module
 from pipefill_opt.solve.device import DeviceProblem, Room
-from pipefill_opt.solve.grid import AXES, Grid, Table, fits_grid
+from pipefill_opt.solve.grid import AXES, Grid, Table, fits_grid, grid_size
 from pipefill_opt.solve.monotone import Relaxed, relax
 from tests.solve.devices import device_of, fill_problem, job
 from tests.solve.monotone_devices import monotone_problem
@@ -82,7 +83,13 @@ def test_sweep_ends_when_told() -> None:
     assert grid.sweep(grid.table([[0]]), (3,), lambda: True) is None
 
 
-def test_what_fits() -> None:
+def test_what_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fits_grid(device_of(fill_problem(*(job(f"j{k}", (3, 4)) for k in range(3)))))
     assert not fits_grid(device_of(fill_problem(*(job(f"j{k}", (3, 4)) for k in range(4)))))
     assert not fits_grid(device_of(fill_problem(*(job(f"j{k}", (1,) * 200) for k in range(3)))))
+    assert not fits_grid(device_of(fill_problem(*(job(f"j{k}", (1,)) for k in range(3)), lengths=(1000,))))
+    device = device_of(fill_problem(job("a", (3, 4)), job("b", (5,)), lengths=(8, 9)))
+    # a reaches 2 operators from each position in either room, b 1: 3 + 3 choices of a, positions of b; 4 x 2 entries
+    assert grid_size(device) == (8, 2 * 6 * 1 + 2 * 8)
+    monkeypatch.setattr(grid_module, "MOST_STEPS", 20)
+    assert not fits_grid(device)
