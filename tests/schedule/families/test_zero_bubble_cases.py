@@ -37,6 +37,7 @@ def published(case: dict[str, Any], ours: Schedule) -> Schedule:
         ("vpp(interleaved 1F1B)", "interleaved-1f1b", 15),
         ("v-half", "v-half", 9),
         ("v-min", "v-min", 9),
+        ("zbv_handcrafted", "zbv", 6),
     ],
 )
 def test_orders_are_equal(scheduler: str, family: str, count: int) -> None:
