@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from pipefill_opt.solve.bounds import simple_bound
 from pipefill_opt.solve.column import Column, MasterResult
 from pipefill_opt.solve.device import DevicePlan, DeviceProblem, DeviceResult
 from pipefill_opt.solve.device_program import DeviceProgram
+from pipefill_opt.solve.laps import LapPoints
 from pipefill_opt.solve.network import Network, TooLargeError
 from pipefill_opt.solve.program import Maximize, Program, Row
 from pipefill_opt.solve.result import Limits, Reason
 
+MOST_VALUE: Final = 2**60
+"""Below this a bound can be rounded down to what laps can be worth."""
+
 
 def solve_device_by(maximize: Maximize, device: DeviceProblem, limits: Limits, hint: DevicePlan | None) -> DeviceResult:
-    """The best plan that `maximize` finds, or `hint`, with the better of its bound and the simple one.
+    """The best plan that `maximize` finds, or `hint`, with the better of its bound and the simple one, rounded down to what laps are worth.
 
     A device whose network is too large is not searched: reason WORK_LIMIT. Progress is told as the answer is, in units over H iterations.
     """
@@ -39,6 +44,8 @@ def solve_device_by(maximize: Maximize, device: DeviceProblem, limits: Limits, h
             value, plan = found.value(device), found
     if answer.bound <= bound:
         bound, origin = answer.bound, answer.origin
+    if device.repeat and value < bound < MOST_VALUE:
+        bound = LapPoints(device, value, bound).high
     return DeviceResult(value, max(value, bound), plan, origin, Reason.PROVED if value == bound else answer.reason)
 
 
