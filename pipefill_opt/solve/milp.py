@@ -28,6 +28,8 @@ TOLERANCE: Final = 1e-9
 """Of a bound: HiGHS's feasibility tolerances are set to this, rows and objective are scaled to coefficients of at most 1."""
 ORIGIN: Final = "HiGHS (floating point, rounded up by 1e-9)"
 
+_NO_POINT: Final = (highspy.HighsModelStatus.kInfeasible, highspy.HighsModelStatus.kUnboundedOrInfeasible)
+
 
 def solve_device(device: DeviceProblem, limits: Limits, *, hint: DevicePlan | None = None) -> DeviceResult:
     """The optimum of one device, unless a limit ends the search. `limits.work` is a number of branch-and-bound nodes."""
@@ -53,7 +55,7 @@ def maximize(program: Program, limits: Limits, hint: Sequence[int] | None) -> An
         background.call(partial(problem.solve, solver), limits.stop, solver.interrupt)
         highs = problem.solverModel
         status = highs.getModelStatus()
-        if status == highspy.HighsModelStatus.kInfeasible:
+        if status in _NO_POINT and best is None:
             return Answer(None, 0, ORIGIN, Reason.PROVED)
         bound = min(bound, _bound(highs.getInfo().mip_dual_bound, scale, bound))
         point = _point(highs, variables)
