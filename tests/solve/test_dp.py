@@ -21,7 +21,7 @@ from tests.solve.random_instances import random_problem
 @pytest.mark.parametrize("first", [0, 100])
 def test_equals_brute_force(first: int) -> None:
     checked = 0
-    for device, own in random_devices(range(first, first + 100)):
+    for device, own in random_devices(range(first, first + 50)):
         best = own.best(device.iterations)
         result = solve_dp(device, Limits())
         assert result.proved
@@ -29,7 +29,7 @@ def test_equals_brute_force(first: int) -> None:
         assert result.plan is not None
         assert result.plan.value(device) == result.value
         checked += 1
-    assert checked > 200
+    assert checked > 100
 
 
 def test_plans_are_certified() -> None:
