@@ -28,7 +28,10 @@ TOLERANCE: Final = 1e-9
 """Of a bound: HiGHS's feasibility tolerances are set to this, rows and objective are scaled to coefficients of at most 1."""
 ORIGIN: Final = "HiGHS (floating point, rounded up by 1e-9)"
 
-_NO_POINT: Final = (highspy.HighsModelStatus.kInfeasible, highspy.HighsModelStatus.kUnboundedOrInfeasible)
+_Status: Final = highspy.HighsModelStatus
+_NO_POINT: Final = (_Status.kInfeasible, _Status.kUnboundedOrInfeasible)
+_BOUNDED: Final = (_Status.kOptimal, _Status.kTimeLimit, _Status.kSolutionLimit, _Status.kInterrupt)
+"""Statuses after which its bound counts: after a failed run it tells 0."""
 
 
 def solve_device(device: DeviceProblem, limits: Limits, *, hint: DevicePlan | None = None) -> DeviceResult:
@@ -57,7 +60,8 @@ def maximize(program: Program, limits: Limits, hint: Sequence[int] | None) -> An
         status = highs.getModelStatus()
         if status in _NO_POINT and best is None:
             return Answer(None, 0, ORIGIN, Reason.PROVED)
-        bound = min(bound, _bound(highs.getInfo().mip_dual_bound, scale, bound))
+        if status in _BOUNDED:
+            bound = min(bound, _bound(highs.getInfo().mip_dual_bound, scale, bound))
         point = _point(highs, variables)
         broken = [] if point is None else [row for row in program.rows if not row.holds(point)]
         if point is not None and not broken and (best is None or program.worth(point) > program.worth(best)):
@@ -124,11 +128,11 @@ def _cover(row: Row, point: Sequence[int]) -> Row | None:
 
 def _reason(status: Any, watch: Watch) -> Reason:
     """Why HiGHS ended. GAP_LIMIT: it thinks it is done, within its tolerances or the wanted gap."""
-    if status == highspy.HighsModelStatus.kOptimal:
+    if status == _Status.kOptimal:
         return Reason.GAP_LIMIT
     if watch.limits.stop.is_set():
         return Reason.INTERRUPTED
-    return Reason.TIME_LIMIT if status == highspy.HighsModelStatus.kTimeLimit else Reason.WORK_LIMIT
+    return Reason.TIME_LIMIT if status == _Status.kTimeLimit else Reason.WORK_LIMIT
 
 
 class _Stoppable(pulp.HiGHS):  # type: ignore[misc]
