@@ -9,18 +9,19 @@ import numpy as np
 
 from pipefill_opt.schedule.precedence import Edge, Precedence, precedence
 from pipefill_opt.schedule.schedule import Int64
-from pipefill_opt.timeline.longest_path import longest_path
 from pipefill_opt.timeline.timeline import Timeline
+from pipefill_opt.timeline.times import earliest_starts
 from pipefill_opt.workload.costs import MainJob
 from pipefill_opt.workload.weights import action_durations, edge_lags, is_block
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DelayedMain:
-    """n actions, then a gate for each device, which holds up its first action; an edge across each of the k inner bubbles.
+    """n actions; an edge across each of the k inner bubbles, and for each device a gate that holds up its first running action.
 
-    own: the DAG without all that. whole: with it. duration: int64[n], as stated. own_edge: int64[e], places of the own edges in
-    `whole`; inner_edge: int64[k], those across inner bubbles. last: int64[devices], the last running action of each, -1 for none.
+    main: the job as timed. own: its DAG. whole: with the edges across bubbles. duration: int64[n], as stated. own_edge: int64[e],
+    places of the own edges in `whole`; inner_edge: int64[k], those across inner bubbles. opener, last: int64[devices], the first and
+    the last running action of each, -1 for none.
     delay_of: {(device, start of a bubble): its place in a vector of delays}: k inner bubbles first, then one place a device for the
     bubble around the boundary. ready: int64[devices], when each device has ended, before the barrier (<= 0).
     """
@@ -31,6 +32,7 @@ class DelayedMain:
     duration: Int64
     own_edge: Int64
     inner_edge: Int64
+    opener: Int64
     last: Int64
     delay_of: Mapping[tuple[int, int], int]
     ready: Int64
@@ -49,9 +51,10 @@ class DelayedMain:
         lag = np.zeros(len(self.whole.pred), dtype=np.int64)
         lag[self.own_edge] = edge_lags(self.main, self.own, duration)
         lag[self.inner_edge] = inside
-        extended = np.concatenate([duration, gate])
-        start = longest_path(self.whole, extended, lag, runs=runs)
-        end = start[: len(duration)] + duration
+        since = np.zeros(len(duration), dtype=np.int64)
+        since[self.opener[self.opener >= 0]] = gate[self.opener >= 0]
+        start = earliest_starts(self.main, self.whole, duration, lag, since, runs=runs)
+        end = start + duration
         makespan = int(end.max(initial=0))
         ready = np.where(self.last >= 0, end[self.last] - makespan, -makespan)
         return makespan, ready
@@ -85,20 +88,18 @@ def delayed_main(timeline: Timeline) -> DelayedMain:
         if follower >= 0 and follower == opener[device]:
             delay_of[device, start] = len(before) + device
 
-    working = np.flatnonzero(opener >= 0)
-    pred = np.concatenate([own.pred, np.array(before, dtype=np.int64), n + working])
-    follower_of = np.concatenate([own.successor(), np.array(after, dtype=np.int64), opener[working]])
+    pred = np.concatenate([own.pred, np.array(before, dtype=np.int64)])
+    follower_of = np.concatenate([own.successor(), np.array(after, dtype=np.int64)])
     by_follower = np.argsort(follower_of, kind="stable")
     place = np.empty(len(pred), dtype=np.int64)
     place[by_follower] = np.arange(len(pred))
     extra = len(pred) - len(own.pred)
     whole = replace(
         own,
-        first=np.append(0, np.cumsum(np.bincount(follower_of, minlength=n + devices))).astype(np.int64),
+        first=np.append(0, np.cumsum(np.bincount(follower_of, minlength=n))).astype(np.int64),
         pred=pred[by_follower].astype(np.int32),
         kind=np.append(own.kind, np.full(extra, Edge.ORDER, dtype=np.int8))[by_follower],
         crosses=np.append(own.crosses, np.zeros(extra, dtype=np.bool_))[by_follower],
-        order=np.concatenate([np.arange(n, n + devices, dtype=np.int32), own.order]),
     )
     ends = timeline.end
     return DelayedMain(
@@ -108,6 +109,7 @@ def delayed_main(timeline: Timeline) -> DelayedMain:
         duration=duration,
         own_edge=place[: len(own.pred)],
         inner_edge=place[len(own.pred) : len(own.pred) + len(before)],
+        opener=opener,
         last=last,
         delay_of=delay_of,
         ready=np.where(last >= 0, ends[last] - timeline.period, -timeline.period) if n else -0 * last,

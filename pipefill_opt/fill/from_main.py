@@ -9,7 +9,7 @@ from typing import Any
 from pipefill_opt.errors import InputError
 from pipefill_opt.fill.problem import DeviceClass, FillBubble
 from pipefill_opt.units import exact
-from pipefill_opt.workload.costs import MainJob
+from pipefill_opt.workload.costs import Boundary, MainJob
 
 
 def devices_from_main(entry: Mapping[str, Any], folder: Path) -> tuple[int, tuple[DeviceClass, ...], MainJob]:
@@ -27,6 +27,12 @@ def devices_from_main(entry: Mapping[str, Any], folder: Path) -> tuple[int, tupl
     if main.memory is None:
         raise InputError(
             "expected a main job with memory (free bytes are unknown without)", value=path, where="main.file"
+        )
+    if main.boundary is not Boundary.BARRIER:
+        raise InputError(
+            f"expected a main job with boundary barrier (it has {main.boundary}), whose iterations all begin at one time",
+            value=path,
+            where="main.file",
         )
     result = timeline(main)
     if result.period == 0:

@@ -6,7 +6,7 @@ iteration begins when all devices of all pipelines have ended the one before. Th
 of each class, in the order in which the plan lists its patterns; the slowest pipeline sets the pace.
 
 Jitter. Each action and each fill operator takes its duration x max(0, 1 + jitter x N), N standard normal, all independent, rounded
-to a tick; lags and switches stay as they are, and pipelines share the actions' durations. The same durations are timed
+to a tick; lags, messages and switches stay as they are, and pipelines share the actions' durations. The same durations are timed
 with and without fill work.
 """
 
@@ -24,6 +24,7 @@ from pipefill_opt.fill.delays import DelayedMain, delayed_main
 from pipefill_opt.fill.packing import PackedOccurrence, pack_plan
 from pipefill_opt.fill.plan import FillPlan
 from pipefill_opt.fill.problem import DeviceClass, FillProblem
+from pipefill_opt.schedule.messages import is_message
 from pipefill_opt.schedule.schedule import Int64
 from pipefill_opt.timeline.compute import timeline
 from pipefill_opt.units import scaled_ticks
@@ -139,8 +140,10 @@ def _jittered(ticks: Int64, jitter: float, draws: np.random.Generator) -> Int64:
 
 
 def _jittered_actions(main: DelayedMain, jitter: float, draws: np.random.Generator) -> Int64:
-    """int64[n]; both actions of a block take the same."""
+    """int64[n]; both actions of a block take the same, SEND and RECV what they always take."""
     duration = _jittered(main.duration, jitter, draws)
+    message = is_message(main.main.schedule)
+    duration[message] = main.duration[message]
     if jitter and is_block(main.main):
         schedule = main.main.schedule
         second = np.flatnonzero(pair_members(schedule) & ~schedule.paired)

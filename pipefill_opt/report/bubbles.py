@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from pipefill_opt.report.tables import csv_text, percent, text_table
 from pipefill_opt.schedule.schedule import Int64
 from pipefill_opt.schedule.texts import action_texts
 from pipefill_opt.timeline.timeline import EDGES, KINDS, PHASES, BubbleTable, Timeline
+from pipefill_opt.timeline.times import flow_period
 from pipefill_opt.units import format_bytes, format_time
+from pipefill_opt.workload.costs import Boundary
 from pipefill_opt.workload.weights import is_block
 
 CSV_HEADER = (
@@ -27,25 +31,31 @@ CSV_HEADER = (
 
 
 def bubbles_json(timeline: Timeline) -> str:
-    """A JSON document; times in ticks (ns), sizes in bytes.
+    """A JSON document; times in ticks (ns), sizes in bytes. A time that is no whole number of ticks is a fraction as text, "463/2".
 
-    period, makespan, span, bubble_ratio (a number), bubble_ratio_exact (a fraction as text), and devices, each with device, busy,
-    idle (period - busy), peak_bytes, actions and bubbles. actions: text, start, end of each, in order; an overlapped pair is one entry
-    if it is one block, two if not. bubbles: start, length, kind, phase, cause {edge, action, device}, next_action, slack, free_bytes
-    of each, in order of start. What there is not is null: sizes without a memory model, actions around a device without work.
+    boundary, period, makespan, span, flow_period (without a barrier; null in mode `link`), bubble_ratio (a number),
+    bubble_ratio_exact (a fraction as text), and devices, each with device, busy, idle (period - busy), peak_bytes, actions and bubbles.
+    actions: text, start, end of each, in order; an overlapped pair is one entry if it is one block, two if not. bubbles: start, length,
+    kind, phase, cause {edge, action, device}, next_action, slack, free_bytes of each, in order of start. What there is not is null:
+    sizes without a memory model, actions around a device without work.
     """
     texts = action_texts(timeline.main.schedule)
     actions, bubbles = _action_objects(timeline, texts), _bubble_objects(timeline, texts)
     rows, first = timeline.main.schedule.row_start.tolist(), timeline.bubble_table.first.tolist()
     peaks = ["null"] * len(timeline.busy) if timeline.peak is None else timeline.peak.tolist()
-    ratio = timeline.bubble_ratio
+    ratio, flow = timeline.bubble_ratio, _flow_period(timeline)
+    period, makespan, span = (
+        _json_time(timeline.ticks(time)) for time in (timeline.period, timeline.makespan, timeline.span)
+    )
     parts = [
-        f'{{"period":{timeline.period},"makespan":{timeline.makespan},"span":{timeline.span},\n'
-        f'"bubble_ratio":{float(ratio)!r},"bubble_ratio_exact":"{ratio}",\n"devices":['
+        f'{{"boundary":"{timeline.main.boundary}","period":{period},"makespan":{makespan},"span":{span},'
+        f'"flow_period":{"null" if flow is None else _json_time(flow)},\n"bubble_ratio":{float(ratio)!r},"bubble_ratio_exact":"{ratio}",'
+        '\n"devices":['
     ]
-    for device, (busy, peak) in enumerate(zip(timeline.busy.tolist(), peaks, strict=True)):
+    times = zip(_ticks(timeline, timeline.busy), _ticks(timeline, timeline.period - timeline.busy), peaks, strict=True)
+    for device, (busy, idle, peak) in enumerate(times):
         parts += [
-            f'{"," if device else ""}\n{{"device":{device},"busy":{busy},"idle":{timeline.period - busy},"peak_bytes":{peak},\n"actions":[',
+            f'{"," if device else ""}\n{{"device":{device},"busy":{busy},"idle":{idle},"peak_bytes":{peak},\n"actions":[',
             ",".join(filter(None, actions[rows[device] : rows[device + 1]])),
             '],\n"bubbles":[',
             ",".join(bubbles[first[device] : first[device + 1]]),
@@ -62,15 +72,15 @@ def bubbles_csv(timeline: Timeline) -> str:
     free = [None] * len(table.start) if table.free is None else table.free.tolist()
     columns = (
         _device_of(table).tolist(),
-        table.start.tolist(),
-        table.length.tolist(),
+        _ticks(timeline, table.start, quote=""),
+        _ticks(timeline, table.length, quote=""),
         [KINDS[kind] for kind in table.kind.tolist()],
         [PHASES[phase] for phase in table.phase.tolist()],
         [EDGES[edge] for edge in table.cause_edge.tolist()],
         texts[table.cause_action].tolist(),
         [None if device < 0 else device for device in table.cause_device.tolist()],
         texts[table.next_action].tolist(),
-        table.slack.tolist(),
+        _ticks(timeline, table.slack, quote=""),
         free,
     )
     return csv_text(CSV_HEADER, list(zip(*columns, strict=True)))
@@ -86,27 +96,63 @@ def bubbles_text(timeline: Timeline) -> str:
         for busy, kinds in zip(timeline.busy.tolist(), by_kind.tolist(), strict=True)
     ]
     counts = np.diff(table.first).tolist()
+
+    def shown(time: int) -> str:
+        return format_time(timeline.ticks(time))
+
     memory = timeline.peak is not None
     header = ["device", "busy", "idle", *KINDS, "bubbles", *(["peak", "least free"] if memory else [])]
     rows = [
-        [str(device), *map(format_time, times), str(count), *_memory_cells(timeline, device)]
+        [str(device), *map(shown, times), str(count), *_memory_cells(timeline, device)]
         for device, (times, count) in enumerate(zip(numbers, counts, strict=True))
     ]
     totals = [sum(column) for column in zip(*numbers, strict=True)]
-    rows.append(["all", *map(format_time, totals), str(sum(counts)), *([""] * 2 if memory else [])])
-    ratio = timeline.bubble_ratio
+    rows.append(["all", *map(shown, totals), str(sum(counts)), *([""] * 2 if memory else [])])
     lines = [
         f"{timeline.main.schedule.name}: {devices} devices, {timeline.main.schedule.size} actions",
-        f"period {format_time(timeline.period)}, span {format_time(timeline.span)}, bubble ratio {percent(ratio)}",
+        f"period {_period_text(timeline)}, span {shown(timeline.span)}, bubble ratio {percent(timeline.bubble_ratio)}",
         "",
         *text_table(header, rows),
     ]
     return "\n".join(lines) + "\n"
 
 
+def _flow_period(timeline: Timeline) -> Fraction | None:
+    """The period without a barrier, in ticks; None where there is none (mode `link`)."""
+    if timeline.main.boundary is Boundary.FLOW:
+        return timeline.ticks(timeline.period)
+    return flow_period(timeline.main)
+
+
+def _period_text(timeline: Timeline) -> str:
+    """The period, and beside it that of the other boundary where it differs."""
+    period, makespan, flow = timeline.ticks(timeline.period), timeline.ticks(timeline.makespan), _flow_period(timeline)
+    text = format_time(period)
+    if flow is None or flow == makespan:
+        return text
+    other = (
+        f"{format_time(flow)} with flow"
+        if timeline.main.boundary is Boundary.BARRIER
+        else f"{format_time(makespan)} with barrier"
+    )
+    return f"{text} ({timeline.main.boundary}; {other})"
+
+
+def _ticks(timeline: Timeline, times: Int64, *, quote: str = '"') -> list[int | str]:
+    """Times of a timeline in ticks: whole numbers, or fractions as text."""
+    whole: list[int | str] = times.tolist()
+    if timeline.scale == 1:
+        return whole
+    return [_json_time(timeline.ticks(time), quote) for time in times.tolist()]
+
+
+def _json_time(ticks: Fraction, quote: str = '"') -> int | str:
+    return ticks.numerator if ticks.denominator == 1 else f"{quote}{ticks}{quote}"
+
+
 def _action_objects(timeline: Timeline, texts: list[str]) -> list[str]:
     """A JSON object for every action; of a block the F has that of the pair, the B none."""
-    columns = zip(texts, timeline.start.tolist(), timeline.end.tolist(), strict=True)
+    columns = zip(texts, _ticks(timeline, timeline.start), _ticks(timeline, timeline.end), strict=True)
     objects = [f'{{"text":"{text}","start":{start},"end":{end}}}' for text, start, end in columns]
     if is_block(timeline.main):
         for index in np.flatnonzero(timeline.main.schedule.paired).tolist():
@@ -124,22 +170,14 @@ def _bubble_objects(timeline: Timeline, texts: list[str]) -> list[str]:
     phases = [f'"phase":"{phase}"' for phase in PHASES]
     edges = [f'"edge":"{edge}"' for edge in EDGES]
     free = ["null"] * len(table.start) if table.free is None else table.free.tolist()
-    columns = (
-        table.start,
-        table.length,
-        table.kind,
-        table.phase,
-        table.cause_edge,
-        table.cause_action,
-        table.cause_device,
-    )
-    after = (table.next_action, table.slack)
+    times = (_ticks(timeline, column) for column in (table.start, table.length))
+    columns = (table.kind, table.phase, table.cause_edge, table.cause_action, table.cause_device, table.next_action)
     return [
         f'{{"start":{start},"length":{length},{kinds[kind]},{phases[phase]},'
         f'"cause":{{{edges[edge]},"action":{quoted[action]},"device":{device if device >= 0 else "null"}}},'
         f'"next_action":{quoted[following]},"slack":{slack},"free_bytes":{room}}}'
         for start, length, kind, phase, edge, action, device, following, slack, room in zip(
-            *(column.tolist() for column in columns + after), free, strict=True
+            *times, *(column.tolist() for column in columns), _ticks(timeline, table.slack), free, strict=True
         )
     ]
 

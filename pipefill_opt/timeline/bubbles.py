@@ -7,15 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipefill_opt.schedule.actions import Kind
-from pipefill_opt.schedule.precedence import Edge, Precedence
-from pipefill_opt.schedule.schedule import Bool, Int8, Int32, Int64, Schedule
-from pipefill_opt.timeline.longest_path import binding_edge
+from pipefill_opt.schedule.messages import is_message
+from pipefill_opt.schedule.schedule import Bool, Int8, Int64, Schedule
+from pipefill_opt.timeline.release import release
 from pipefill_opt.timeline.timeline import EDGES, KINDS, PHASES, BubbleTable, MemorySteps
-from pipefill_opt.workload.costs import Memory
+from pipefill_opt.timeline.times import Times
+from pipefill_opt.workload.costs import Boundary, Memory
 
 _FILL_DRAIN, _FWD_BWD, _SYNC, _INNER = range(len(KINDS))
 _WARM_UP, _STEADY, _COOL_DOWN = range(len(PHASES))
-_DATA, _ORDER, _BARRIER = range(len(EDGES))
+_BARRIER = EDGES.index("barrier")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,35 +31,37 @@ class _Gaps:
     boundary: Bool
 
 
-def find_bubbles(
-    precedence: Precedence, start: Int64, end: Int64, slack: Int64, lag: Int64, period: int
-) -> BubbleTable:
-    """All bubbles of the period [0, period), which no action exceeds; `free` is left None.
+def find_bubbles(times: Times) -> BubbleTable:
+    """All bubbles of the period [0, period); `free` is left None.
 
-    Actions of length 0 do not split an idle interval and do not end one; an overlapped block is one action. start, end, slack:
-    int64[n]. lag: int64[e], as in `longest_path`.
+    Actions of length 0 do not split an idle interval and do not end one; an overlapped block is one action, SEND and RECV belong to
+    the next action that is neither.
 
     Kind, the first that applies: `fill-drain` contains the iteration boundary, or touches it; `fwd-bwd` ends at the device's first B
     or I, or at the pair that this one is part of; `sync` ends at REDUCE or STEP; `inner`. Phase: `warm-up` if it ends at the device's
     first B or I, or earlier in the iteration; else `cool-down` if it begins after its last F; else `steady`. A device without
     backward is in its warm-up until its first action.
     """
-    schedule = precedence.schedule
-    gaps = _gaps(schedule, np.flatnonzero(end > start), start, end, period)
-    edge, action = _causes(precedence, gaps, start, end, lag, period)
-    first = np.searchsorted(gaps.device, np.arange(schedule.devices + 1))
-    device = schedule.device()
+    schedule = times.main.schedule
+    gaps = _gaps(times)
+    works = gaps.after >= 0
+    edge = np.full(len(works), _BARRIER, dtype=np.int8)
+    action = np.full(len(works), -1, dtype=np.int32)
+    edge[works], action[works] = release(times, gaps.after[works])
+    other, slack = np.full(len(works), -1, dtype=np.int32), np.full(len(works), times.period, dtype=np.int64)
+    other[action >= 0] = schedule.device()[action[action >= 0]]
+    slack[works] = times.slack[gaps.after[works]]
     return BubbleTable(
-        first=first,
+        first=np.searchsorted(gaps.device, np.arange(schedule.devices + 1)),
         start=gaps.start,
         length=gaps.length,
         kind=_kinds(schedule, gaps),
-        phase=_phases(schedule, gaps),
+        phase=_phases(times, gaps),
         cause_edge=edge,
         cause_action=action,
-        cause_device=np.where(action >= 0, device[action], -1).astype(np.int32),
+        cause_device=other,
         next_action=gaps.after.astype(np.int32),
-        slack=np.where(gaps.after >= 0, slack[gaps.after], period),
+        slack=slack,
         free=None,
     )
 
@@ -76,7 +79,9 @@ def free_bytes(table: BubbleTable, memory: Memory, steps: MemorySteps, period: i
     return free
 
 
-def _gaps(schedule: Schedule, running: Int64, start: Int64, end: Int64, period: int) -> _Gaps:
+def _gaps(times: Times) -> _Gaps:
+    schedule, start, end, period = times.main.schedule, times.start, times.end, times.period
+    running = np.flatnonzero(end > start)
     device = schedule.device()[running].astype(np.int64)
     gap = start[running[1:]] - end[running[:-1]]
     inside = np.flatnonzero((gap > 0) & (device[1:] == device[:-1]))
@@ -95,7 +100,7 @@ def _gaps(schedule: Schedule, running: Int64, start: Int64, end: Int64, period: 
 
     columns = _Gaps(
         device=np.concatenate([device[inside], devices[around]]),
-        start=np.concatenate([end[running[inside]], drain[around] % max(period, 1)]),
+        start=np.concatenate([end[running[inside]], drain[around]]) % max(period, 1),
         length=np.concatenate([gap[inside], length[around]]),
         before=np.concatenate([running[inside], closer[around]]),
         after=np.concatenate([running[inside + 1], opener[around]]),
@@ -106,27 +111,41 @@ def _gaps(schedule: Schedule, running: Int64, start: Int64, end: Int64, period: 
 
 
 def _kinds(schedule: Schedule, gaps: _Gaps) -> Int8:
+    if not schedule.size:
+        return np.full(len(gaps.after), _FILL_DRAIN, dtype=np.int8)
+    after = _beyond_messages(schedule)[gaps.after]
     backward = _first_backward(schedule)[gaps.device]
-    pair = (
-        np.where(backward > 0, schedule.paired[np.maximum(backward - 1, 0)], False) if schedule.size else gaps.boundary
-    )
-    turn = (backward >= 0) & ((gaps.after == backward) | (pair & (gaps.after == backward - 1)))
-    sync = np.isin(schedule.kind[gaps.after], (Kind.REDUCE, Kind.STEP)) if schedule.size else gaps.boundary
+    pair = (backward > 0) & schedule.paired[np.maximum(backward - 1, 0)]
+    turn = (backward >= 0) & ((after == backward) | (pair & (after == backward - 1)))
+    sync = np.isin(schedule.kind[after], (Kind.REDUCE, Kind.STEP))
     kinds = np.select([gaps.boundary, turn, sync], [_FILL_DRAIN, _FWD_BWD, _SYNC], default=_INNER)
     return kinds.astype(np.int8)
 
 
-def _phases(schedule: Schedule, gaps: _Gaps) -> Int8:
+def _phases(times: Times, gaps: _Gaps) -> Int8:
+    schedule = times.main.schedule
     backward = _first_backward(schedule)[gaps.device]
     forwards = np.flatnonzero(schedule.kind == Kind.F)
     last_forward = np.full(schedule.devices, -1, dtype=np.int64)
     last_forward[schedule.device()[forwards]] = forwards
     empty = gaps.after < 0
     warm_up = (gaps.after <= backward) | (gaps.boundary & (backward < 0))
-    warm_up &= ~(gaps.boundary & (gaps.start > 0))
+    at_barrier = (gaps.start == 0) & (times.main.boundary is Boundary.BARRIER)
+    warm_up &= ~gaps.boundary | at_barrier
     cool_down = gaps.before >= last_forward[gaps.device]
     phases = np.select([empty, warm_up, cool_down], [_STEADY, _WARM_UP, _COOL_DOWN], default=_STEADY)
     return phases.astype(np.int8)
+
+
+def _beyond_messages(schedule: Schedule) -> Int64:
+    """int64[n]: of each action itself, or of a SEND or RECV the next action in its row that is neither, or the row's last one."""
+    own = np.arange(schedule.size)
+    message = is_message(schedule)
+    if not message.any():
+        return own
+    message[schedule.row_start[1:][np.diff(schedule.row_start) > 0] - 1] = False
+    beyond: Int64 = np.minimum.accumulate(np.where(message, schedule.size, own)[::-1])[::-1]
+    return beyond
 
 
 def _first_backward(schedule: Schedule) -> Int64:
@@ -135,32 +154,3 @@ def _first_backward(schedule: Schedule) -> Int64:
     first = np.full(schedule.devices, -1, dtype=np.int64)
     first[schedule.device()[found[::-1]]] = found[::-1]
     return first
-
-
-def _causes(
-    precedence: Precedence, gaps: _Gaps, start: Int64, end: Int64, lag: Int64, period: int
-) -> tuple[Int8, Int32]:
-    """What ended each bubble: place in `EDGES`, and the action or -1."""
-    edge = np.full(len(gaps.after), _BARRIER, dtype=np.int8)
-    action = np.full(len(gaps.after), -1, dtype=np.int32)
-    if not len(end):
-        return edge, action
-    late = (gaps.after >= 0) & (start[gaps.after] > 0)
-    binding = binding_edge(precedence, gaps.after[late], start, end, lag)
-    edge[late] = np.where(precedence.kind[binding] == Edge.ORDER, _ORDER, _DATA)
-    action[late] = precedence.pred[binding]
-    at_zero = (gaps.after >= 0) & ~late
-    action[at_zero] = _barrier(precedence.schedule, end, period)[gaps.device[at_zero]]
-    return edge, action
-
-
-def _barrier(schedule: Schedule, end: Int64, period: int) -> Int32:
-    """int32[devices]: the action that ends last, for each device; ties: another device, then the smaller stage, micro-batch, part."""
-    last = np.flatnonzero(end == period)
-    last = last[np.lexsort((last, schedule.part[last], schedule.microbatch[last], schedule.stage[last]))]
-    device = schedule.device()[last]
-    barrier = np.full(schedule.devices, last[0], dtype=np.int32)
-    others = last[device != device[0]]
-    if len(others):
-        barrier[device[0]] = others[0]
-    return barrier

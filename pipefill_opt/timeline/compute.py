@@ -8,24 +8,23 @@ from dataclasses import replace
 import numpy as np
 
 from pipefill_opt.errors import InputError
-from pipefill_opt.schedule.precedence import precedence
 from pipefill_opt.schedule.schedule import Int64, Schedule
 from pipefill_opt.timeline.bubbles import find_bubbles, free_bytes
-from pipefill_opt.timeline.longest_path import latest_end, longest_path
-from pipefill_opt.timeline.memory import memory_steps
+from pipefill_opt.timeline.memory import memory_steps, within_period
 from pipefill_opt.timeline.timeline import Timeline
+from pipefill_opt.timeline.times import settle
 from pipefill_opt.units import format_bytes
-from pipefill_opt.workload.costs import MainJob
-from pipefill_opt.workload.weights import action_durations, edge_lags, is_block
+from pipefill_opt.workload.costs import Boundary, MainJob
+from pipefill_opt.workload.weights import is_block
 
 _log = logging.getLogger(__name__)
 
 
 def timeline(main: MainJob) -> Timeline:
-    """Exact times of one iteration: every action in the given order of its device, as early as possible, `barrier` boundary.
+    """Exact times of one iteration: every action in the given order of its device, as early as possible.
 
     The schedule must be valid (`validate`). Raises ScheduleError (`deadlock`, with the cycle) and InputError (a missing duration,
-    numbers past 64 bits), both with the main job's file.
+    numbers past 64 bits, `flow` with `link`), both with the main job's file.
     """
     try:
         return _timeline(main)
@@ -34,33 +33,30 @@ def timeline(main: MainJob) -> Timeline:
 
 
 def _timeline(main: MainJob) -> Timeline:
-    schedule, block = main.schedule, is_block(main)
-    duration = action_durations(main)
-    waits = precedence(schedule, block=block, global_norm=main.global_norm)
-    lag = edge_lags(main, waits, duration)
-    start = longest_path(waits, duration, lag)
-    end = start + duration
-    makespan = int(end.max(initial=0))
-    slack = latest_end(waits, duration, lag, makespan) - end
-    table = find_bubbles(waits, start, end, slack, lag, makespan)
+    times = settle(main)
+    main, schedule, block = times.main, times.main.schedule, is_block(main)
+    table = find_bubbles(times)
     steps, peak = None, None
     if main.memory is not None:
-        steps = memory_steps(schedule, main.memory, start, end, block=block)
+        steps = memory_steps(schedule, main.memory, times.start, times.end, block=block)
         peak = steps.peak()
-        table = replace(table, free=free_bytes(table, main.memory, steps, makespan))
+        if main.boundary is Boundary.FLOW:
+            steps = within_period(steps, times.period)
+        table = replace(table, free=free_bytes(table, main.memory, steps, times.period))
         _warn_of_overflow(main, peak)
     return Timeline(
         main=main,
-        start=start,
-        end=end,
-        slack=slack,
-        period=makespan,
-        makespan=makespan,
-        span=_span(schedule, start, end),
-        busy=_busy(schedule, duration, block),
+        start=times.start,
+        end=times.end,
+        slack=times.slack,
+        period=times.period,
+        makespan=times.makespan,
+        span=times.span,
+        busy=_busy(schedule, times.duration, block),
         peak=peak,
         memory=steps,
         bubble_table=table,
+        scale=times.scale,
     )
 
 
@@ -72,13 +68,6 @@ def _busy(schedule: Schedule, duration: Int64, block: bool) -> Int64:
     total = np.append(0, np.cumsum(counted))[schedule.row_start]
     busy: Int64 = np.diff(total)
     return busy
-
-
-def _span(schedule: Schedule, start: Int64, end: Int64) -> int:
-    """The largest (last end - first start) of a device."""
-    rows = np.flatnonzero(np.diff(schedule.row_start) > 0)
-    spans = end[schedule.row_start[rows + 1] - 1] - start[schedule.row_start[rows]]
-    return int(spans.max(initial=0))
 
 
 def _warn_of_overflow(main: MainJob, peak: Int64) -> None:

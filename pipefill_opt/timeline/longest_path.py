@@ -12,21 +12,29 @@ from pipefill_opt.schedule.precedence import Precedence
 from pipefill_opt.schedule.schedule import Bool, Int8, Int32, Int64
 
 
-def longest_path(precedence: Precedence, duration: Int64, lag: Int64, *, runs: int = 1) -> Int64:
-    """int64[n]: the earliest start of every action, start(a) = max(0, max over predecessors p of start(p) + duration(p) + lag(p, a)).
+def longest_path(
+    precedence: Precedence, duration: Int64, lag: Int64, *, ready: Int64 | None = None, runs: int = 1
+) -> Int64:
+    """int64[n]: the earliest start of every action, the latest of ready(a) and, over its predecessors p,
+    start(p) + duration(p) + lag(p, a).
 
     duration: int64[n] ticks. lag: int64[e] ticks, one for each edge as they stand in `precedence.pred`, so that one on an edge of
-    kind `ORDER` keeps the device busy between two neighbours. A lag may be negative as long as no start gets below 0.
+    kind `ORDER` keeps the device busy between two neighbours. ready: int64[n] ticks, 0 for all by default.
     runs: how often it will be called on such inputs, so that many small ones are compiled as well.
     """
     run = kernel(_forward, len(duration) * runs)
-    return run(precedence.order, precedence.first, precedence.pred, duration, lag)
+    since = np.zeros(len(duration), dtype=np.int64) if ready is None else ready
+    return run(precedence.order, precedence.first, precedence.pred, duration, lag, since)
 
 
-def latest_end(precedence: Precedence, duration: Int64, lag: Int64, makespan: int) -> Int64:
-    """int64[n]: the latest end of every action with which nothing ends after `makespan`. Arguments as in `longest_path`."""
-    run = kernel(_backward, len(duration))
-    return run(precedence.order, precedence.first, precedence.pred, duration, lag, makespan)
+def latest_end(precedence: Precedence, duration: Int64, lag: Int64, due: Int64 | int) -> Int64:
+    """int64[n]: the latest end of every action with which each ends when it is due, int64[n] or one time for all, or before. Other
+    arguments as in `longest_path`.
+    """
+    latest = np.empty(len(duration), dtype=np.int64)
+    latest[:] = due
+    kernel(_backward, len(duration))(precedence.order, precedence.first, precedence.pred, duration, lag, latest)
+    return latest
 
 
 def binding_edge(precedence: Precedence, actions: Int64, start: Int64, end: Int64, lag: Int64) -> Int64:
@@ -51,22 +59,21 @@ def binding_edge(precedence: Precedence, actions: Int64, start: Int64, end: Int6
     )
 
 
-def _forward(order: Int32, first: Int64, pred: Int32, duration: Int64, lag: Int64) -> Int64:
+def _forward(order: Int32, first: Int64, pred: Int32, duration: Int64, lag: Int64, ready: Int64) -> Int64:
     """Kernel of `longest_path`. Source: the critical path method's forward pass."""
     end = np.zeros(len(order), dtype=np.int64)
     for action in order:
-        start = 0
+        start = ready[action]
         for edge in range(first[action], first[action + 1]):
-            ready = end[pred[edge]] + lag[edge]
-            if ready > start:
-                start = ready
+            arrival = end[pred[edge]] + lag[edge]
+            if arrival > start:
+                start = arrival
         end[action] = start + duration[action]
     return end - duration
 
 
-def _backward(order: Int32, first: Int64, pred: Int32, duration: Int64, lag: Int64, makespan: int) -> Int64:
-    """Kernel of `latest_end`. Source: the critical path method's backward pass."""
-    latest = np.full(len(order), makespan, dtype=np.int64)
+def _backward(order: Int32, first: Int64, pred: Int32, duration: Int64, lag: Int64, latest: Int64) -> None:
+    """Kernel of `latest_end`: lowers `latest`. Source: the critical path method's backward pass."""
     for at in range(len(order) - 1, -1, -1):
         action = order[at]
         start = latest[action] - duration[action]
@@ -74,7 +81,6 @@ def _backward(order: Int32, first: Int64, pred: Int32, duration: Int64, lag: Int
             due = start - lag[edge]
             if due < latest[pred[edge]]:
                 latest[pred[edge]] = due
-    return latest
 
 
 def _binding(

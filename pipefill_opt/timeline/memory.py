@@ -8,6 +8,7 @@ import numpy as np
 
 from pipefill_opt.errors import InputError
 from pipefill_opt.schedule.actions import Kind
+from pipefill_opt.schedule.messages import is_message
 from pipefill_opt.schedule.schedule import Bool, Int64, Schedule
 from pipefill_opt.timeline.timeline import MemorySteps, Timeline
 from pipefill_opt.workload.costs import Memory
@@ -59,6 +60,32 @@ def memory_steps(schedule: Schedule, memory: Memory, start: Int64, end: Int64, *
     return MemorySteps(np.append(0, np.cumsum(kept))[first], time[kept], size[kept])
 
 
+def within_period(steps: MemorySteps, period: int) -> MemorySteps:
+    """The step functions of an iteration that may begin late and pass the period, as they repeat in [0, period).
+
+    On each device they must be constant but for a stretch no longer than the period, at whose end they are as before it.
+    """
+    times, sizes = [], []
+    for device in range(len(steps.first) - 1):
+        time, size = steps.device(device)
+        if len(time) > 1 and period > 0:
+            begin = int(size[0] == size[-1])  # a first step that is only what was there before
+            stop = int(
+                np.searchsorted(time, time[begin] + period)
+            )  # one at the very end: the next iteration's first step holds
+            time, size = time[begin:stop] % period, size[begin:stop]
+            order = np.argsort(time)
+            time, size = time[order], size[order]
+            if time[0] > 0:
+                time, size = np.append(0, time), np.append(size[-1], size)
+            kept = np.append(True, size[1:] != size[:-1])
+            time, size = time[kept], size[kept]
+        times.append(time)
+        sizes.append(size)
+    first = np.append(0, np.cumsum([len(time) for time in times])).astype(np.int64)
+    return MemorySteps(first, np.concatenate(times), np.concatenate(sizes))
+
+
 def _changes(schedule: Schedule, memory: Memory) -> tuple[Int64, Int64]:
     """Bytes that each action takes at its start, and that it gives back at its end: int64[n] each."""
     kind, stage = schedule.kind, schedule.stage
@@ -72,6 +99,7 @@ def _changes(schedule: Schedule, memory: Memory) -> tuple[Int64, Int64]:
         >= MOST
     ):
         raise InputError(f"expected sizes that add up to less than {MOST} B", where="memory")
+    workspace[is_message(schedule)] = 0
     taken, given = workspace.copy(), workspace.copy()
     forward, again = kind == Kind.F, kind == Kind.R
     recomputed = _recomputed(schedule)

@@ -14,7 +14,7 @@ from pipefill_opt.workload.costs import MainJob
 
 KINDS: Final = ("fill-drain", "fwd-bwd", "sync", "inner")
 PHASES: Final = ("warm-up", "steady", "cool-down")
-EDGES: Final = ("data", "order", "barrier")
+EDGES: Final = ("data", "order", "barrier", "link", "start")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,8 @@ class Cause:
     """Why a bubble ended when it did: the predecessor (index of an action) and the edge that released the next action.
 
     edge: `data` (a stage waits for another action), `order` (the device's own order), `barrier` (the iteration boundary, set by the
-    action that ends last).
+    action that ends last), `link` (as `data`, and the message had to queue for its link), `start` (nothing: with `flow`, the action
+    waits only because all devices are ready at 0).
     """
 
     action: int | None
@@ -110,10 +111,10 @@ class DeviceBubbles(Sequence[Bubble]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemorySteps:
-    """Bytes in use over one iteration; k steps, all devices one after the other.
+    """Bytes in use over one period; k steps, all devices one after the other.
 
     first: int64[devices + 1]; device d has the steps first[d] to first[d + 1] - 1. time: int64[k] ticks, rising from 0 on each device.
-    size: int64[k] bytes, from its time to the next one, the last to the end of the iteration; each differs from the one before.
+    size: int64[k] bytes, from its time to the next one, the last to the end of the period; each differs from the one before.
     """
 
     first: Int64
@@ -142,11 +143,13 @@ class MemorySteps:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Timeline:
-    """Exact times of a main job.
+    """Exact times of a main job, in units of 1 / scale tick; scale is 1 unless the period of `flow` is a fraction.
 
-    start, end: int64[n] ticks. slack: int64[n], total float against the makespan. period = makespan for the `barrier` boundary.
-    span: largest (last end - first start) of a device. busy, peak: int64[devices]; peak is None without a memory model.
-    memory: bytes in use over time, None without a memory model.
+    main: the job as timed, in `blocking` mode with its SENDs and RECVs, else without. start, end: int64[n]; with `flow` those of
+    an iteration in the steady state, which may be past the period. slack: int64[n], total float: against the makespan, with `flow`
+    against the next iteration. period = makespan for the `barrier` boundary. makespan, span (largest last end - first start of a
+    device): of one iteration by itself. busy, peak: int64[devices]; peak is None without a memory model. memory: bytes in use over the
+    period, None without a memory model.
     `bubble_table` holds all bubbles as arrays; `bubbles[d]` is the sequence of those of device d, as `Bubble` objects.
     """
 
@@ -161,6 +164,11 @@ class Timeline:
     peak: Int64 | None
     memory: MemorySteps | None
     bubble_table: BubbleTable
+    scale: int = 1
+
+    def ticks(self, time: int) -> Fraction:
+        """A time of this timeline in ticks."""
+        return Fraction(time, self.scale)
 
     @property
     def bubbles(self) -> tuple[DeviceBubbles, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 from pipefill_opt.errors import InputError
 from pipefill_opt.files import check, read_document
 from pipefill_opt.units import parse_bandwidth, parse_bytes, parse_time, transfer_ticks
-from pipefill_opt.workload.costs import Communication, MainJob
+from pipefill_opt.workload.costs import Boundary, Communication, MainJob, Mode
 from pipefill_opt.workload.main_costs import read_durations, read_memory, value_at
 from pipefill_opt.workload.main_schedule import read_schedule
 from pipefill_opt.workload.weights import action_durations
@@ -42,6 +42,7 @@ def _build(document: Document, file: str, folder: Path) -> MainJob:
             memory=read_memory(document["memory"], schedule) if "memory" in document else None,
             source=file,
             global_norm=document.get("global_norm", False),
+            boundary=Boundary(document.get("boundary", Boundary.BARRIER)),
         )
         action_durations(main)  # is anything missing, unknown or too large?
     except InputError as error:
@@ -50,19 +51,21 @@ def _build(document: Document, file: str, folder: Path) -> MainJob:
 
 
 def _communication(entry: Document) -> Communication:
-    """lag as stated, or latency + ceil(bytes / bandwidth)."""
-    where, unit = "communication", entry.get("unit")
+    """The lag as stated, or latency + ceil(bytes / bandwidth); mode `link` needs the latter."""
+    where, unit, mode = "communication", entry.get("unit"), Mode(entry.get("mode", Mode.LAG))
     transfer = [key for key in ("latency", "bandwidth", "bytes") if key in entry]
+    expected = "bandwidth and bytes" if mode is Mode.LINK else "lag, or bandwidth and bytes"
+    if "lag" in entry and mode is Mode.LINK:
+        raise InputError(f"expected {expected} in mode link", value=entry["lag"], where=f"{where}.lag")
     if "lag" in entry:
         if transfer:
-            raise InputError(
-                "expected either lag, or bandwidth and bytes", value=entry[transfer[0]], where=f"{where}.{transfer[0]}"
-            )
-        return Communication(value_at(f"{where}.lag", parse_time, entry["lag"], unit))
+            raise InputError(f"expected either {expected}", value=entry[transfer[0]], where=f"{where}.{transfer[0]}")
+        return Communication(value_at(f"{where}.lag", parse_time, entry["lag"], unit), mode)
     for key in ("bandwidth", "bytes"):
         if key not in entry:
-            raise InputError(f"missing key {key!r} (expected lag, or bandwidth and bytes)", where=where)
+            raise InputError(f"missing key {key!r} (expected {expected})", where=where)
     latency = value_at(f"{where}.latency", parse_time, entry.get("latency", 0), unit)
     bandwidth = value_at(f"{where}.bandwidth", parse_bandwidth, entry["bandwidth"])
     size = value_at(f"{where}.bytes", parse_bytes, entry["bytes"])
-    return Communication(latency + transfer_ticks(size, bandwidth))
+    ticks = transfer_ticks(size, bandwidth)
+    return Communication(latency + ticks, mode, ticks if mode is Mode.LINK else 0)

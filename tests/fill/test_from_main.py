@@ -65,6 +65,11 @@ def test_memory_must_be_known(tmp_path: Path) -> None:
         build(tmp_path, main)
 
 
+def test_without_a_barrier_it_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"main\.file: .*main\.json: expected a main job with boundary barrier"):
+        build(tmp_path, MAIN | {"boundary": "flow"})
+
+
 def test_a_bad_main_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"main\.json: durations"):
         build(tmp_path, MAIN | {"durations": {"F": "1ms"}})

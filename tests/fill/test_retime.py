@@ -38,6 +38,16 @@ MAINS: dict[str, dict[str, Any]] = {
         "durations": {"unit": "ms", "F": 10, "I": 11, "W": 9},
         "communication": {"mode": "lag", "lag": "600us"},
     },
+    "1f1b by links": {
+        "schedule": {"family": "1f1b", "devices": 4, "microbatches": 6},
+        "durations": {"unit": "ms", "F": 10, "B": [20, 20, 23, 26]},
+        "communication": {"mode": "link", "latency": "500us", "bandwidth": "1GB/s", "bytes": "6MB"},
+    },
+    "interleaved, blocking": {
+        "schedule": {"family": "interleaved-1f1b", "devices": 3, "microbatches": 6, "chunks": 2},
+        "durations": {"unit": "ms", "F": 10, "B": 20},
+        "communication": {"mode": "blocking", "lag": "2ms"},
+    },
     "dualpipev blocks": {
         "schedule": {"family": "dualpipev", "devices": 2, "microbatches": 6},
         "durations": {"unit": "ms", "F": 10, "B": 21, "I": 11, "W": 10},

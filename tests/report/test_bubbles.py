@@ -56,7 +56,16 @@ def bubble_objects(result: Timeline, device: int) -> list[dict[str, Any]]:
 def test_json_equals_the_timeline() -> None:
     for result in timelines():
         document = json.loads(bubbles_json(result))
-        assert list(document) == ["period", "makespan", "span", "bubble_ratio", "bubble_ratio_exact", "devices"]
+        assert list(document) == [
+            "boundary",
+            "period",
+            "makespan",
+            "span",
+            "flow_period",
+            "bubble_ratio",
+            "bubble_ratio_exact",
+            "devices",
+        ]
         assert [document[key] for key in ("period", "makespan", "span")] == [
             result.period,
             result.makespan,
@@ -76,7 +85,15 @@ def test_json_equals_the_timeline() -> None:
 def test_json_lists_the_actions() -> None:
     rows = ("0F0 0F1 (0F2;0B0)OVERLAP_F_B 0B1 0B2 STEP", "1F0 1B0 1F1 1B1 1F2 1B2 1REDUCE_GRAD STEP")
     apart = json.loads(bubbles_json(timeline(rows_job(*rows))))
-    assert [action["text"] for action in apart["devices"][0]["actions"]] == ["0F0", "0F1", "0F2", "0B0", "0B1", "0B2", "STEP"]
+    assert [action["text"] for action in apart["devices"][0]["actions"]] == [
+        "0F0",
+        "0F1",
+        "0F2",
+        "0B0",
+        "0B1",
+        "0B2",
+        "STEP",
+    ]
     block = json.loads(bubbles_json(timeline(rows_job(*rows, overlap=3))))
     assert [action["text"] for action in block["devices"][0]["actions"]] == rows[0].split()
     assert block["devices"][0]["actions"][2] == {"text": "(0F2;0B0)OVERLAP_F_B", "start": 4, "end": 7}
