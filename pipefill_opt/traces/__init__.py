@@ -1,0 +1,1 @@
+"""Traces: timelines and plans for Perfetto."""
