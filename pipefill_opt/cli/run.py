@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from pipefill_opt import __version__
-from pipefill_opt.cli import data, demo, fill, main_job
+from pipefill_opt.cli import data, demo, fill, main_job, rank
 from pipefill_opt.cli.options import Parser
 from pipefill_opt.errors import PipefillError
 
@@ -28,7 +28,7 @@ def parser() -> Parser:
     root = Parser(prog="pipefill", description=DESCRIPTION, epilog=EPILOG)
     root.add_argument("--version", action="version", version=f"pipefill {__version__}")
     commands = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for group in (main_job, fill, data, demo):
+    for group in (main_job, rank, fill, data, demo):
         group.register(commands)
     return root
 

@@ -14,8 +14,8 @@ from tests.cli.samples import Shell
 
 
 def test_schemas(shell: Shell) -> None:
-    assert shell("schema").out.split() == ["instance", "main", "plan"]
-    for name in ("instance", "main", "plan"):
+    assert shell("schema").out.split() == ["instance", "main", "plan", "rank"]
+    for name in ("instance", "main", "plan", "rank"):
         assert json.loads(shell("schema", name).out)["$schema"].endswith("2020-12/schema")
 
 
