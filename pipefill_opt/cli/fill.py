@@ -1,4 +1,4 @@
-"""Commands on the fill problem: `solve`, `certify`, `explain`."""
+"""Commands on the fill problem: `solve`, `certify`, `explain` (which also takes a MAIN file)."""
 
 from __future__ import annotations
 
@@ -30,18 +30,26 @@ def register(commands: Any) -> None:
     solve.add_argument("--seed", type=seed, metavar="N", default="0", help="default: 0")
     solve.add_argument("-o", "--output", type=output_path, metavar="PLAN", help="write the plan here (JSON)")
     solve.add_argument("--gantt", type=picture_path, metavar="FILE", help="also draw the plan, .svg or .png")
+    solve.add_argument("--trace", type=output_path, metavar="FILE", help="also write the plan for Perfetto (JSON)")
     add_common(solve, ("text", "json", "csv"))
     solve.set_defaults(run=run_solve)
 
-    for name, run, text in (
-        ("certify", run_certify, "recompute every rule for a plan, on code that no solver shares"),
-        ("explain", run_explain, "why the rest of each bubble stays empty under a plan"),
-    ):
-        command = commands.add_parser(name, help=text)
-        command.add_argument("instance", metavar="INSTANCE")
-        command.add_argument("plan", metavar="PLAN", help="PLAN file (YAML or JSON; `pipefill schema plan`)")
-        add_common(command, ("text", "json", "csv"))
-        command.set_defaults(run=run)
+    certify = commands.add_parser("certify", help="recompute every rule for a plan, on code that no solver shares")
+    certify.add_argument("instance", metavar="INSTANCE")
+    certify.add_argument("plan", metavar="PLAN", help="PLAN file (YAML or JSON; `pipefill schema plan`)")
+    certify.add_argument(
+        "--trace", type=output_path, metavar="FILE", help="also write it for Perfetto (JSON), if it is valid"
+    )
+    add_common(certify, ("text", "json", "csv"))
+    certify.set_defaults(run=run_certify)
+
+    explain = commands.add_parser(
+        "explain", help="why the devices of a main job wait; why the rest of each bubble stays empty under a plan"
+    )
+    explain.add_argument("file", metavar="FILE", help="MAIN file; with PLAN, INSTANCE file")
+    explain.add_argument("plan", metavar="PLAN", nargs="?")
+    add_common(explain, ("text", "json", "csv"))
+    explain.set_defaults(run=run_explain)
 
 
 def run_solve(arguments: argparse.Namespace) -> int:
@@ -63,6 +71,8 @@ def run_solve(arguments: argparse.Namespace) -> int:
         write_text(arguments.output, plan_text(problem, report.plan))
     if arguments.gantt:
         write_picture(arguments.gantt, problem, report.plan)
+    if arguments.trace:
+        write_trace(arguments.trace, problem, report.plan)
     render = {"text": rendering.solution_text, "json": rendering.solution_json, "csv": rendering.solution_csv}
     sys.stdout.write(render[arguments.format](report))
     return 0
@@ -121,12 +131,20 @@ def write_picture(path: Path, problem: FillProblem, plan: FillPlan) -> None:
     write_bytes(path, draw(plan_picture(problem, plan), path.suffix[1:].lower()))
 
 
-def _read(arguments: argparse.Namespace) -> tuple[FillProblem, FillPlan]:
+def write_trace(path: Path, problem: FillProblem, plan: FillPlan) -> None:
+    """The Perfetto trace of a plan."""
+    from pipefill_opt.files import write_text
+    from pipefill_opt.traces.perfetto import plan_trace
+
+    write_text(path, plan_trace(problem, plan))
+
+
+def _read(instance: str, plan: str) -> tuple[FillProblem, FillPlan]:
     from pipefill_opt.fill.plan_file import read_plan
     from pipefill_opt.fill.read import read_instance
 
-    problem = read_instance(arguments.instance)
-    return problem, read_plan(arguments.plan, problem)
+    problem = read_instance(instance)
+    return problem, read_plan(plan, problem)
 
 
 def run_certify(arguments: argparse.Namespace) -> int:
@@ -134,34 +152,52 @@ def run_certify(arguments: argparse.Namespace) -> int:
     from pipefill_opt.fill.certify import certify
     from pipefill_opt.report import certificate as rendering
 
-    problem, plan = _read(arguments)
+    problem, plan = _read(arguments.instance, arguments.plan)
     verdict = certify(problem, plan)
     render = {
         "text": rendering.certificate_text,
         "json": rendering.certificate_json,
         "csv": rendering.certificate_csv,
     }
+    if arguments.trace and verdict.valid:
+        write_trace(arguments.trace, problem, plan)
     sys.stdout.write(render[arguments.format](verdict))
     return 0 if verdict.valid else CertificateError.exit_code
 
 
 def run_explain(arguments: argparse.Namespace) -> int:
-    """`pipefill explain INSTANCE PLAN`."""
+    """`pipefill explain MAIN` and `pipefill explain INSTANCE PLAN`."""
+    sys.stdout.write(_explain_main(arguments) if arguments.plan is None else _explain_plan(arguments))
+    return 0
+
+
+def _explain_main(arguments: argparse.Namespace) -> str:
+    from pipefill_opt.report import causes as rendering
+    from pipefill_opt.timeline.compute import timeline
+    from pipefill_opt.workload.main_file import read_main
+
+    found = rendering.causes(timeline(read_main(arguments.file)))
+    render = {"text": rendering.causes_text, "json": rendering.causes_json, "csv": rendering.causes_csv}
+    return render[arguments.format](found)
+
+
+def _explain_plan(arguments: argparse.Namespace) -> str:
     from pipefill_opt.fill.certify import certify
     from pipefill_opt.fill.explain import explain
     from pipefill_opt.report import explanation as rendering
+    from pipefill_opt.report.causes import causes
+    from pipefill_opt.timeline.compute import timeline
 
-    problem, plan = _read(arguments)
+    problem, plan = _read(arguments.file, arguments.plan)
     verdict = certify(problem, plan)
     if not verdict.valid:
         first = verdict.violations[0]
         raise CertificateError(
             f"{arguments.plan}: {first.place}: {first.code}: {first.message} (see `pipefill certify`)"
         )
-    render = {
-        "text": rendering.explanation_text,
-        "json": rendering.explanation_json,
-        "csv": rendering.explanation_csv,
-    }
-    sys.stdout.write(render[arguments.format](explain(problem, plan)))
-    return 0
+    explanation = explain(problem, plan)
+    if arguments.format == "csv":
+        return rendering.explanation_csv(explanation)
+    main = None if problem.main is None else causes(timeline(problem.main))
+    render = {"text": rendering.explanation_text, "json": rendering.explanation_json}
+    return render[arguments.format](explanation, main)

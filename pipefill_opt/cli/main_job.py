@@ -20,6 +20,7 @@ def register(commands: Any) -> None:
     bubbles = commands.add_parser("bubbles", help="times, bubbles, memory and causes of a main job")
     bubbles.add_argument("main", metavar="MAIN", help="MAIN file (YAML or JSON; `pipefill schema main`)")
     bubbles.add_argument("--gantt", type=picture_path, metavar="FILE", help="also draw it, .svg or .png")
+    bubbles.add_argument("--trace", type=output_path, metavar="FILE", help="also write it for Perfetto (JSON)")
     add_common(bubbles, ("text", "json", "csv"))
     bubbles.set_defaults(run=run_bubbles)
 
@@ -30,8 +31,12 @@ def register(commands: Any) -> None:
     add_common(importer)
     importer.set_defaults(run=run_import)
 
-    exporter = commands.add_parser("export", help="write a MAIN file's order in another format")
-    exporter.add_argument("kind", choices=("torch-csv",), help="torch.distributed.pipelining's order, compute only")
+    exporter = commands.add_parser("export", help="write a MAIN file in another format")
+    exporter.add_argument(
+        "kind",
+        choices=("torch-csv", "perfetto"),
+        help="torch.distributed.pipelining's order; or times, bubbles, messages and memory as a Chrome JSON trace",
+    )
     exporter.add_argument("main", metavar="MAIN")
     exporter.add_argument("-o", "--output", type=output_path, metavar="FILE", help="default: stdout")
     add_common(exporter)
@@ -53,6 +58,11 @@ def run_bubbles(arguments: argparse.Namespace) -> int:
         from pipefill_opt.report.picture import main_picture
 
         write_bytes(arguments.gantt, draw(main_picture(result), arguments.gantt.suffix[1:].lower()))
+    if arguments.trace:
+        from pipefill_opt.files import write_text
+        from pipefill_opt.traces.perfetto import main_trace
+
+        write_text(arguments.trace, main_trace(result))
     sys.stdout.write(text)
     return 0
 
@@ -69,11 +79,20 @@ def run_import(arguments: argparse.Namespace) -> int:
 
 
 def run_export(arguments: argparse.Namespace) -> int:
-    """`pipefill export torch-csv MAIN`."""
-    from pipefill_opt.schedule.torch_csv import write_torch_csv
+    """`pipefill export torch-csv|perfetto MAIN`."""
     from pipefill_opt.workload.main_file import read_main
 
-    _write(arguments, write_torch_csv(read_main(arguments.main).schedule))
+    main = read_main(arguments.main)
+    if arguments.kind == "torch-csv":
+        from pipefill_opt.schedule.torch_csv import write_torch_csv
+
+        text = write_torch_csv(main.schedule)
+    else:
+        from pipefill_opt.timeline.compute import timeline
+        from pipefill_opt.traces.perfetto import main_trace
+
+        text = main_trace(timeline(main))
+    _write(arguments, text)
     return 0
 
 

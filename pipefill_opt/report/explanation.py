@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from pipefill_opt.fill.explain import Explanation, Limit, Rest
+from pipefill_opt.report.causes import Causes, causes_json, causes_text
 from pipefill_opt.report.tables import csv_text, exact_number, percent, text_table
 from pipefill_opt.units import format_bytes, format_time
 
@@ -33,8 +34,8 @@ def rest_lines(explanation: Explanation) -> list[str]:
     return lines + [f"  {time.rjust(widths[0])}  {part.rjust(widths[1])}  {words}" for time, part, words in rows]
 
 
-def explanation_text(explanation: Explanation) -> str:
-    """The sums, then a line for each bubble of each pattern."""
+def explanation_text(explanation: Explanation, main: Causes | None = None) -> str:
+    """The sums, a line for each bubble of each pattern, and why the main job leaves these bubbles (where it is known)."""
     rows = [
         (
             rest.device + (f" × {rest.multiplicity}" if rest.multiplicity > 1 else ""),
@@ -47,7 +48,8 @@ def explanation_text(explanation: Explanation) -> str:
         for rest in explanation.rests
     ]
     table = text_table(("device", "iteration", "bubble", "length", "empty", "why"), rows)
-    return "\n".join([*rest_lines(explanation), "", *table]) + "\n"
+    text = "\n".join([*rest_lines(explanation), "", *table]) + "\n"
+    return text if main is None else f"{text}\n{causes_text(main)}"
 
 
 def _proof_text(rest: Rest) -> str:
@@ -97,9 +99,10 @@ def explanation_document(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def explanation_json(explanation: Explanation) -> str:
-    """`explanation_document` as JSON text."""
-    return json.dumps(explanation_document(explanation), indent=2) + "\n"
+def explanation_json(explanation: Explanation, main: Causes | None = None) -> str:
+    """`explanation_document` as JSON text, and `main`: the document of `causes_json`, null where the main job is not known."""
+    text = json.dumps(explanation_document(explanation), indent=2)
+    return f'{text[:-2]},\n  "main": {"null" if main is None else causes_json(main).rstrip()}\n}}\n'
 
 
 def explanation_csv(explanation: Explanation) -> str:

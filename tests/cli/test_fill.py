@@ -9,6 +9,7 @@ import json
 import pytest
 
 from tests.cli.samples import OPTIMUM, PLAN, Shell
+from tests.traces.rules import read_trace
 
 SOLVERS = ["auto", "greedy", "greedy-all", "dp", "cpsat", "milp"]
 
@@ -99,3 +100,27 @@ def test_explain(shell: Shell) -> None:
     rows = list(csv.DictReader(io.StringIO(shell("explain", "instance.yaml", "plan.yaml", "--format", "csv").out)))
     assert [row["rest"] for row in rows] == ["2000000", "3000000"]
     assert {row["reason"] for row in rows} <= {"time", "switch"}
+
+
+def test_explain_tells_of_the_main_job_where_it_is_known(shell: Shell) -> None:
+    assert shell("solve", "with_main.yaml", "-o", "plan.json").code == 0
+    assert "critical path: 6 actions" in shell("explain", "with_main.yaml", "plan.json").out
+    document = json.loads(shell("explain", "with_main.yaml", "plan.json", "--format", "json").out)
+    assert len(document["main"]["critical_path"]) == 6
+    assert json.loads(shell("explain", "instance.yaml", "plan.yaml", "--format", "json").out)["main"] is None
+
+
+def test_traces_of_plans(shell: Shell) -> None:
+    assert shell("certify", "instance.yaml", "plan.yaml", "--trace", "plan-trace.json").code == 0
+    events = read_trace((shell.folder / "plan-trace.json").read_text(encoding="utf-8"))
+    assert [event["name"] for event in events if event.get("cat") == "fill"].count("layer") == 5 + 3
+    assert shell("solve", "with_main.yaml", "--trace", "main-trace.json").code == 0
+    events = read_trace((shell.folder / "main-trace.json").read_text(encoding="utf-8"))
+    assert {event["cat"] for event in events if event["ph"] == "X"} == {"main", "bubble", "fill", "switch"}
+    assert len([event for event in events if event["ph"] == "s"]) == 4
+
+
+def test_a_plan_that_breaks_a_rule_gets_no_trace(shell: Shell) -> None:
+    shell.write("broken.yaml", PLAN.replace("count: 5", "count: 6"))
+    assert shell("certify", "instance.yaml", "broken.yaml", "--trace", "out.json").code == 4
+    assert not (shell.folder / "out.json").exists()

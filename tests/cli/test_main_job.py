@@ -12,6 +12,7 @@ import pytest
 from pipefill_opt.files import parse_yaml
 from tests.cases import cases_folder
 from tests.cli.samples import Shell
+from tests.traces.rules import read_trace
 
 MS = 1_000_000
 
@@ -43,6 +44,29 @@ def test_bubbles_gantt(shell: Shell, form: str) -> None:
     assert shell("bubbles", "main.yaml", "--gantt", f"deep/out.{form}").code == 0
     data = (shell.folder / "deep" / f"out.{form}").read_bytes()
     assert data[:5] in (b"<?xml", b"\x89PNG\r")
+
+
+def test_export_perfetto_and_trace_give_the_same(shell: Shell) -> None:
+    ran = shell("export", "perfetto", "main.yaml")
+    assert len([event for event in read_trace(ran.out) if event["ph"] == "s"]) == 4
+    assert shell("export", "perfetto", "main.yaml", "-o", "out.json").out == ""
+    assert shell("bubbles", "main.yaml", "--trace", "again.json").code == 0
+    for name in ("out.json", "again.json"):
+        assert (shell.folder / name).read_text(encoding="utf-8") == ran.out
+
+
+def test_explain_a_main_job(shell: Shell) -> None:
+    """Device 0 waits for 1B0, then for 1B1, device 1 around the boundary for 0B1 and 0F0; 3 x 30 ms of critical path."""
+    text = shell("explain", "main.yaml").out
+    assert "critical path: 6 actions, 90 ms of work, 0 ns of messages" in text
+    assert "1B0 -> 0B0" in text
+    document = json.loads(shell("explain", "main.yaml", "--format", "json").out)
+    assert [step["action"] for step in document["critical_path"]] == ["0F0", "1F0", "1B0", "1F1", "1B1", "0B1"]
+    assert all(b["work"] + b["message"] == b["length"] for b in document["bubbles"])
+    rows = list(csv.DictReader(io.StringIO(shell("explain", "main.yaml", "--format", "csv").out)))
+    assert [(row["next_action"], row["chain"]) for row in rows] == [
+        ("0B0", "1B0"), ("0B1", "1B1"), ("1F0", "0B1 0F0"),
+    ]  # fmt: skip
 
 
 def test_export_then_import(shell: Shell) -> None:
