@@ -16,6 +16,9 @@ from pipefill_opt.schedule.transform import with_recompute, with_reduce, with_st
 MAX_ACTIONS: Final = 50_000_000
 """The largest schedule that a family builds: a wrong zero in a file must not take all memory."""
 
+MAX_OPTION: Final = 10**9
+"""The largest number that a family takes as an option, so that its plans fit 64 bits."""
+
 SHARED_OPTIONS: Final = ("chunks", "recompute", "reduce", "step")
 """Options of `Family.build` that every family takes."""
 
@@ -193,8 +196,8 @@ class Family:
                 known = ", ".join((*SHARED_OPTIONS, *self.options))
                 raise InputError(f"expected no option but {known} (family {self.name})", value=name)
             least = self.options[name].least
-            if not _whole(value, least):
-                raise InputError(f"expected a whole number of at least {least}", value=value, where=name)
+            if not _whole(value, least) or value > MAX_OPTION:
+                raise InputError(f"expected a whole number from {least} to {MAX_OPTION}", value=value, where=name)
         return {name: options.get(name, option.default) for name, option in self.options.items()}
 
 

@@ -2,121 +2,100 @@
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
-from itertools import product, starmap
-from typing import Final, NamedTuple
+from itertools import product
+from typing import Final
 
 import numpy as np
 
+from pipefill_opt.kernels import kernel
 from pipefill_opt.schedule.actions import Kind
 from pipefill_opt.schedule.families.family import Family, Option, Options, Size, StageCosts
 from pipefill_opt.schedule.families.rows import Row
+from pipefill_opt.schedule.schedule import Int8, Int64
 
-LARGEST: Final = 100_000
+LARGEST: Final = 1_000_000
 """Devices x micro-batches up to which such a schedule is planned."""
-
-
-class _Costs(NamedTuple):
-    """Ticks of an action by kind, ticks of a message between devices, and activations that a device may hold."""
-
-    ticks: dict[Kind, int]
-    lag: int
-    cap: int
-
-
-class _Manner(NamedTuple):
-    """How a plan is made. `per_hop`: forwards that a device may run ahead of its backwards for each device further on.
-
-    `forward_first`: whether a forward goes before an input gradient. `patient`: whether a device leaves a weight gradient that
-    would delay something it knows to be under way.
-    """
-
-    per_hop: int
-    forward_first: bool
-    patient: bool
-
-
-class _Device:
-    """A device while a plan is made. `inputs`: for F and I, when what micro-batch 0, 1, ... needs from another device is there."""
-
-    __slots__ = ("ahead", "cap", "done", "inputs", "manner", "row", "until")
-
-    def __init__(self, cap: int, ahead: int, manner: _Manner) -> None:
-        self.cap = cap
-        self.ahead = ahead
-        self.manner = manner
-        self.done = {Kind.F: 0, Kind.I: 0, Kind.W: 0}
-        self.inputs: dict[Kind, list[int]] = {Kind.F: [], Kind.I: []}
-        self.until = 0
-        self.row: list[Kind] = []
-
-    def choose(self, now: int, ticks: int) -> Kind | None:
-        """A forward if one more may be held or an input gradient, else a weight gradient, which takes `ticks`."""
-        done = self.done
-        forward, inputs = self._next(Kind.F), self._next(Kind.I)
-        if done[Kind.F] - done[Kind.W] >= self.cap or done[Kind.F] - done[Kind.I] >= self.ahead:
-            forward = None
-        if done[Kind.I] >= done[Kind.F]:
-            inputs = None
-        wanted = [(Kind.F, forward), (Kind.I, inputs)]
-        for kind, time in wanted if self.manner.forward_first else reversed(wanted):
-            if time is not None and time <= now:
-                return kind
-        delays = any(time is not None and time < now + ticks for _, time in wanted)
-        return None if (self.manner.patient and delays) or done[Kind.W] >= done[Kind.I] else Kind.W
-
-    def _next(self, kind: Kind) -> int | None:
-        times = self.inputs[kind]
-        return times[self.done[kind]] if self.done[kind] < len(times) else None
+_ORDER: Final = (Kind.F, Kind.I, Kind.W)
+_COSTS: Final = ("forward", "input_gradient", "weight_gradient")
+_F, _I, _W = range(3)
+_NEVER: Final = 2**62
 
 
 def _rows(size: Size, options: Options) -> list[Row]:
-    """The shortest of eight plans; of equal ones the first."""
-    ticks = {kind: options[name] or 0 for kind, name in _COSTS.items()}
-    costs = _Costs(ticks, options["lag"] or 0, options["cap"] or size.devices)
-    manners = starmap(_Manner, product((2, 1), (True, False), (True, False)))
-    plans = [_plan(size, costs, manner) for manner in manners]
-    best = min(plans, key=lambda plan: max(device.until for device in plan))
-    return [_numbered(device.row, rank) for rank, device in enumerate(best)]
+    """The shortest of eight plans; of equal ones the first.
 
-
-def _plan(size: Size, costs: _Costs, manner: _Manner) -> list[_Device]:
-    """Time goes on from event to event; at each, the devices that are free choose.
-
-    Forwards run ahead by one for each hop as in 1F1B or two as in ZB-H2, and by as many more as fit into a message there and back.
+    Forwards run ahead of backwards by two for each device further on as in ZB-H2 or by one as in 1F1B, and by as many more as fit into
+    a message there and back; a forward goes before an input gradient or behind it; devices are patient or not.
     """
     p, m, _ = size
-    ticks, lag, cap = costs
-    per_hop = manner.per_hop + 2 * lag // (ticks[Kind.F] + ticks[Kind.I])
-    devices = [_Device(cap, per_hop * (p - 1 - rank) + 1, manner) for rank in range(p)]
-    devices[0].inputs[Kind.F] = devices[-1].inputs[Kind.I] = [0] * m
-    events = [0]
-    while events:
-        now = heappop(events)
-        while events and events[0] == now:
-            heappop(events)
-        for rank, device in enumerate(devices):
-            chosen = device.choose(now, ticks[Kind.W]) if device.until <= now else None
-            if chosen is None:
-                continue
-            device.row.append(chosen)
-            device.done[chosen] += 1
-            device.until = now + ticks[chosen]
-            heappush(events, device.until)
-            to = rank + {Kind.F: 1, Kind.I: -1, Kind.W: p}[chosen]
-            if 0 <= to < p:
-                devices[to].inputs[chosen].append(device.until + lag)
-                heappush(events, device.until + lag)
-    return devices
+    ticks = np.array([options[name] for name in _COSTS], dtype=np.int64)
+    lag, cap = options["lag"] or 0, options["cap"] or p
+    best, plan = _NEVER, np.zeros((0, 0), dtype=np.int8)
+    for per_hop, forward_first, patient in product((2, 1), (True, False), (True, False)):
+        ahead = (per_hop + 2 * lag // int(ticks[_F] + ticks[_I])) * np.arange(p - 1, -1, -1) + 1
+        kinds = np.empty((p, 3 * m), dtype=np.int8)
+        makespan = kernel(_play, 48 * p * m)(ticks, lag, cap, ahead, forward_first, patient, m, kinds)
+        if makespan < best:
+            best, plan = makespan, kinds
+    return [_numbered(kinds, rank) for rank, kinds in enumerate(plan)]
 
 
-def _numbered(kinds: list[Kind], rank: int) -> Row:
+def _play(
+    ticks: Int64, lag: int, cap: int, ahead: Int64, forward_first: bool, patient: bool, microbatches: int, kinds: Int8
+) -> int:
+    """Kernel: play a plan from event to event; at each, every device that is free chooses. Returns the makespan.
+
+    A device chooses a forward, while it holds fewer than `cap` activations and is less than `ahead` in front of its backwards, or an
+    input gradient; if neither can start, a weight gradient, unless it is `patient` and that would delay one of the two, which it knows
+    to be under way. kinds: int8[devices, 3m], filled with 0, 1, 2 for F, I, W.
+    """
+    devices = len(ahead)
+    inputs = np.full(
+        (2, devices, microbatches + 1), _NEVER, dtype=np.int64
+    )  # when what an F or I needs is there, if known
+    inputs[_F, 0, :microbatches] = 0
+    inputs[_I, devices - 1, :microbatches] = 0
+    done = np.zeros((devices, 3), dtype=np.int64)
+    until = np.zeros(devices, dtype=np.int64)
+    now = 0
+    while now < _NEVER:
+        following = _NEVER
+        for rank in range(devices):
+            if until[rank] <= now:
+                forward, backward = inputs[_F, rank, done[rank, _F]], inputs[_I, rank, done[rank, _I]]
+                if done[rank, _F] - done[rank, _W] >= cap or done[rank, _F] - done[rank, _I] >= ahead[rank]:
+                    forward = _NEVER
+                if done[rank, _I] >= done[rank, _F]:
+                    backward = _NEVER
+                soonest = min(forward, backward)
+                if forward <= now and (forward_first or backward > now):
+                    chosen = _F
+                elif backward <= now:
+                    chosen = _I
+                elif done[rank, _W] < done[rank, _I] and not (patient and soonest < now + ticks[_W]):
+                    chosen = _W
+                else:
+                    following = min(following, soonest)
+                    continue
+                kinds[rank, done[rank].sum()] = chosen
+                until[rank] = now + ticks[chosen]
+                to = rank + 1 if chosen == _F else rank - 1
+                if chosen != _W and 0 <= to < devices:
+                    inputs[chosen, to, done[rank, chosen]] = until[rank] + lag
+                    following = min(following, until[rank] + lag)
+                done[rank, chosen] += 1
+            following = min(following, until[rank])
+        now = following
+    return int(until.max())
+
+
+def _numbered(kinds: Int8, rank: int) -> Row:
     """Micro-batches go through a device in order, in each kind."""
     row = np.zeros((len(kinds), 4), dtype=np.int32)
-    row[:, 0] = kinds
     row[:, 1] = rank
-    for kind in _COSTS:
-        own = np.flatnonzero(row[:, 0] == kind)
+    for number, kind in enumerate(_ORDER):
+        own = np.flatnonzero(kinds == number)
+        row[own, 0] = kind
         row[own, 2] = np.arange(len(own))
     return row
 
@@ -124,8 +103,6 @@ def _numbered(kinds: list[Kind], rank: int) -> Row:
 def _makespan(size: Size, costs: StageCosts) -> None:
     """Depends on the options."""
 
-
-_COSTS: Final = {Kind.F: "forward", Kind.I: "input_gradient", Kind.W: "weight_gradient"}
 
 ZB_GREEDY = Family(
     name="zb-greedy",

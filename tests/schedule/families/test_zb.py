@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipefill_opt import kernels
 from pipefill_opt.schedule.families import build_family
-from pipefill_opt.schedule.schedule import Schedule
+from pipefill_opt.schedule.schedule import Schedule, same_order
 from tests.schedule.simulation import Replay, peak_in_flight, replay
 
 
@@ -77,6 +78,15 @@ def test_greedy_keeps_its_cap_and_its_times(p: int, m: int, costs: tuple[int, in
     assert result.busy == [m * (f + i + w)] * p
     if cap == 1:
         assert peak_in_flight(schedule) == [1] * p
+
+
+def test_greedy_interpreted_and_compiled_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for interpreted in (0, 10**9):
+        monkeypatch.setattr(kernels, "INTERPRETED", interpreted)
+        monkeypatch.setattr(kernels, "_compiled", {})
+        found.append(build_family("zb-greedy", 5, 9, forward=3, input_gradient=4, weight_gradient=2, lag=5, cap=7))
+    assert same_order(*found)
 
 
 def test_greedy_fits_the_costs() -> None:
