@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
 from pipefill_opt.report.tables import csv_text, percent, text_table
 from pipefill_opt.schedule.actions import Action, Kind
-from pipefill_opt.schedule.schedule import Int32, Schedule
+from pipefill_opt.schedule.schedule import Schedule
 from pipefill_opt.schedule.texts import action_texts
-from pipefill_opt.timeline.causes import Releases, Step, chain, critical_path, releases
+from pipefill_opt.timeline.causes import Releases, Step, chain, releases
+from pipefill_opt.timeline.critical import critical_path
 from pipefill_opt.timeline.timeline import EDGES, KINDS, PHASES, Timeline
 from pipefill_opt.units import format_time
+from pipefill_opt.workload.costs import Boundary
 
 MOST_GROUPS = 24
 """Groups of bubbles that the text shows; the JSON has every bubble."""
 MOST_STEPS = 7
 """Steps of a chain that the text shows."""
 MOST_SHARES = 3
+MOST_KINDS = 8
+"""Kinds of action, by stage, that a list names."""
 CSV_HEADER = (
     "device",
     "start",
@@ -57,11 +62,12 @@ class _Bubble:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Causes:
-    """All chains of a timeline, and its critical path."""
+    """All chains of a timeline, and its critical path. texts, devices: of each action."""
 
     timeline: Timeline
     released: Releases
     texts: Sequence[str]
+    devices: Sequence[int]
     path: tuple[Step, ...]
     bubbles: tuple[_Bubble, ...]
 
@@ -77,7 +83,8 @@ def causes(timeline: Timeline) -> Causes:
         origin = int(released.origin[steps[0].action]) if steps else -1
         bubbles.append(_Bubble(index, device, after[index], steps, origin))
     texts = [*action_texts(timeline.main.schedule), "-"]  # -1 is none
-    return Causes(timeline, released, texts, critical_path(timeline, released), tuple(bubbles))
+    devices = timeline.main.schedule.device().tolist()
+    return Causes(timeline, released, texts, devices, critical_path(timeline, released), tuple(bubbles))
 
 
 def causes_text(found: Causes) -> str:
@@ -88,47 +95,48 @@ def causes_text(found: Causes) -> str:
 def path_lines(found: Causes) -> list[str]:
     """The critical path in words: its work by stage and kind, its messages, its steps."""
     timeline, path = found.timeline, found.path
-    message = sum(step.message for step in path)
+    work, message = sum(step.work for step in path), sum(step.message for step in path)
+    crossed = sum(step.crosses for step in path)
+    name, over = "critical path", ""
+    if timeline.main.boundary is Boundary.FLOW:
+        name, over = "critical cycle", f" over {crossed} iteration{'' if crossed == 1 else 's'}"
     lines = [
-        f"{timeline.main.schedule.name}: period {format_time(timeline.period)}, bubble ratio {percent(timeline.bubble_ratio)}",
-        f"critical path: {len(path)} actions, {format_time(timeline.makespan - message)} of work, "
-        f"{format_time(message)} of messages",
+        f"{timeline.main.schedule.name}: period {_time(found, timeline.period)}, "
+        f"bubble ratio {percent(timeline.bubble_ratio)}",
+        f"{name}: {len(path)} actions{over}, {_time(found, work)} of work, {_time(found, message)} of messages",
     ]
     shares = _shares(found, path)
     if shares:
-        lines.append("  " + ", ".join(f"{name} {percent(ticks / timeline.makespan, 1)}" for name, ticks in shares[:8]))
-        lines.append("  " + _chain_text(found, path))
+        parts = [f"{name} {percent(time / (work + message), 1)}" for name, time in shares[:MOST_KINDS]]
+        lines += ["  " + ", ".join(parts), "  " + _chain_text(found, path)]
     return lines
 
 
 def causes_json(found: Causes) -> str:
-    """period, makespan, critical_path, bubbles, releases; times in ticks (ns).
+    """period, makespan, critical_path, bubbles, releases; times in ticks (ns), a fraction as text.
 
-    critical_path: steps {action, device, start, end, edge, work, message}, as `Step`. bubbles: device, start, length, kind, phase, slack,
-    next_action, origin, work, message, and chain, steps again. releases: for each action {action, by, edge}: what released it, null for
-    a start with the iteration; with it every chain can be followed back to the beginning.
+    critical_path: steps {action, device, start, end, edge, work, message, crosses}, as `Step`. bubbles: device, start, length, kind, phase,
+    slack, next_action, origin, work, message, and chain, steps again. releases: for each action {action, by, edge}: what released it, null
+    for a start with the iteration; with it every chain can be followed back to the beginning.
     """
-    table, texts = found.timeline.bubble_table, found.texts
-    device = found.timeline.main.schedule.device()
+    timeline, table, texts = found.timeline, found.timeline.bubble_table, found.texts
     columns = zip(found.released.action.tolist(), found.released.edge.tolist(), strict=True)
-    edges = [f'"{edge}"' for edge in EDGES]
     released = [
-        f'{{"action":"{texts[index]}","by":"{texts[by]}","edge":{edges[edge]}}}'
-        if by >= 0
-        else f'{{"action":"{texts[index]}","by":null,"edge":null}}'
+        f'{{"action":"{texts[index]}","by":{_name(texts, by)},"edge":"{EDGES[edge]}"}}'
         for index, (by, edge) in enumerate(columns)
     ]
     bubbles = [
-        f'{{"device":{b.device},"start":{table.start[b.index]},"length":{table.length[b.index]},'
+        f'{{"device":{b.device},"start":{_json(found, table.start[b.index])},'
+        f'"length":{_json(found, table.length[b.index])},'
         f'"kind":"{KINDS[table.kind[b.index]]}","phase":"{PHASES[table.phase[b.index]]}",'
-        f'"slack":{table.slack[b.index]},"next_action":{_name(texts, b.after)},"origin":{_name(texts, b.origin)},'
-        f'"work":{b.work},"message":{b.message},"chain":[{_steps(b.steps, texts, device)}]}}'
+        f'"slack":{_json(found, table.slack[b.index])},"next_action":{_name(texts, b.after)},'
+        f'"origin":{_name(texts, b.origin)},"work":{_json(found, b.work)},"message":{_json(found, b.message)},'
+        f'"chain":[{_steps(found, b.steps)}]}}'
         for b in found.bubbles
     ]
     return (
-        f'{{"period":{found.timeline.period},"makespan":{found.timeline.makespan},\n"critical_path":['
-        + _steps(found.path, texts, device)
-        + '],\n"bubbles":['
+        f'{{"period":{_json(found, timeline.period)},"makespan":{_json(found, timeline.makespan)},\n'
+        f'"critical_path":[{_steps(found, found.path)}],\n"bubbles":['
         + ",\n".join(bubbles)
         + '],\n"releases":['
         + ",\n".join(released)
@@ -141,9 +149,10 @@ def causes_csv(found: Causes) -> str:
     table, texts = found.timeline.bubble_table, found.texts
     rows = [
         (
-            b.device, int(table.start[b.index]), int(table.length[b.index]), KINDS[table.kind[b.index]],
-            PHASES[table.phase[b.index]], texts[b.after] if b.after >= 0 else None, int(table.slack[b.index]), b.work,
-            b.message, texts[b.origin] if b.origin >= 0 else None, " ".join(texts[step.action] for step in b.steps),
+            b.device, _exact(found, table.start[b.index]), _exact(found, table.length[b.index]),
+            KINDS[table.kind[b.index]], PHASES[table.phase[b.index]], texts[b.after] if b.after >= 0 else None,
+            _exact(found, table.slack[b.index]), _exact(found, b.work), _exact(found, b.message),
+            texts[b.origin] if b.origin >= 0 else None, " ".join(texts[step.action] for step in b.steps),
         )
         for b in found.bubbles
     ]  # fmt: skip
@@ -154,12 +163,29 @@ def _name(texts: Sequence[str], action: int) -> str:
     return f'"{texts[action]}"' if action >= 0 else "null"
 
 
-def _steps(steps: Iterable[Step], texts: Sequence[str], device: Int32) -> str:
+def _steps(found: Causes, steps: Iterable[Step]) -> str:
+    texts, devices = found.texts, found.devices
     return ",".join(
-        f'{{"action":"{texts[s.action]}","device":{device[s.action]},"start":{s.start},"end":{s.end},'
-        f'"edge":"{s.edge}","work":{s.work},"message":{s.message}}}'
+        f'{{"action":"{texts[s.action]}","device":{devices[s.action]},"start":{_json(found, s.start)},'
+        f'"end":{_json(found, s.end)},"edge":"{s.edge}","work":{_json(found, s.work)},'
+        f'"message":{_json(found, s.message)},"crosses":{"true" if s.crosses else "false"}}}'
         for s in steps
     )
+
+
+def _exact(found: Causes, time: int) -> Fraction | int:
+    """A time of the timeline in ticks."""
+    return int(time) if found.timeline.scale == 1 else found.timeline.ticks(int(time))
+
+
+def _json(found: Causes, time: int) -> str:
+    ticks = _exact(found, time)
+    return str(ticks) if ticks.denominator == 1 else f'"{ticks}"'
+
+
+def _time(found: Causes, time: int) -> str:
+    """A time of the timeline for people."""
+    return format_time(found.timeline.ticks(time))
 
 
 @dataclass(slots=True)
@@ -181,20 +207,20 @@ def _group_lines(found: Causes) -> list[str]:
     header = ("device", "kind", "bubbles", "idle", "messages", "longest waits", "chain of causes")
     rows = []
     for group in groups[:MOST_GROUPS]:
-        shares = [f"{name} {format_time(ticks)}" for name, ticks in _shares(found, group.steps) if name != "messages"][
+        shares = [f"{name} {_time(found, time)}" for name, time in _shares(found, group.steps) if name != "messages"][
             :MOST_SHARES
         ]
         rows.append(
             (
                 str(group.first.device), KINDS[table.kind[group.first.index]], str(group.count),
-                format_time(group.length), format_time(group.message), ", ".join(shares) or "-",
+                _time(found, group.length), _time(found, group.message), ", ".join(shares) or "-",
                 _waits_for(found, group.first),
             )
         )  # fmt: skip
     lines = ["bubbles by what they wait for, the most idle time first:", *_left_aligned(header, rows)]
     rest = groups[MOST_GROUPS:]
     if rest:
-        idle = format_time(sum(group.length for group in rest))
+        idle = _time(found, sum(group.length for group in rest))
         lines.append(
             f"... and {len(rest)} more groups with {sum(g.count for g in rest)} bubbles, {idle} idle (--format json has all)"
         )
@@ -209,7 +235,9 @@ def _origin_lines(found: Causes) -> list[str]:
         if bubble.origin >= 0:
             total[_kind_of(schedule, bubble.origin)] += lengths[bubble.index]
     whole = sum(total.values())
-    words = [f"{name} {format_time(ticks)} ({percent(ticks / whole, 1)})" for name, ticks in total.most_common(8)]
+    words = [
+        f"{name} {_time(found, time)} ({percent(time / whole, 1)})" for name, time in total.most_common(MOST_KINDS)
+    ]
     return ["idle time by origin, where its chain of causes begins: " + ", ".join(words), ""] if words else []
 
 

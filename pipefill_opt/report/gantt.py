@@ -93,9 +93,9 @@ def _frame(axes: Axes, picture: Picture) -> None:
     axes.set_ylim(len(picture.rows), 0)
     axes.set_yticks([row + 0.33 for row in range(len(picture.rows))], picture.rows)
     axes.tick_params(axis="y", length=0)
-    name, factor = next(
-        (unit for unit in (("s", 1e9), ("ms", 1e6), ("us", 1e3)) if picture.width >= 2 * unit[1]), ("ns", 1.0)
-    )
+    ticks = picture.width / picture.scale
+    name, unit = next((unit for unit in (("s", 1e9), ("ms", 1e6), ("us", 1e3)) if ticks >= 2 * unit[1]), ("ns", 1.0))
+    factor = unit * picture.scale
     axes.xaxis.set_major_formatter(lambda value, _: f"{value / factor:g}")
     axes.xaxis.set_major_locator(_ticks(picture.width, factor))
     axes.set_xlabel(f"time, {name}")

@@ -59,19 +59,23 @@ class Curve:
 
 @dataclass(slots=True)
 class Picture:
-    """`period` ticks are shown `iterations` times; `whole`: these are all. `curves[row]` is None where memory is not known."""
+    """`period` is shown `iterations` times; `whole`: these are all. `curves[row]` is None where memory is not known.
+
+    Times are in units of 1 / scale tick.
+    """
 
     title: str
     period: int
     iterations: int = 1
     whole: bool = True
+    scale: int = 1
     rows: list[str] = field(default_factory=list)
     layers: dict[str, Layer] = field(default_factory=dict)
     curves: list[Curve | None] = field(default_factory=list)
 
     @property
     def width(self) -> int:
-        """Ticks from the left to the right edge."""
+        """From the left to the right edge."""
         return self.period * self.iterations
 
     def add(self, name: str, role: str, row: int, start: int, end: int, text: str = "", half: int = 0) -> None:
@@ -90,8 +94,8 @@ def main_picture(timeline: Timeline) -> Picture:
     """Main work, bubbles and memory of every device; of more than MAX_ROWS devices an even choice."""
     devices = timeline.main.schedule.devices
     shown = _even_choice(devices)
-    title = f"{timeline.main.schedule.name}: period {format_time(timeline.period)}" + _some(len(shown), devices)
-    picture = Picture(title, timeline.period)
+    title = f"{timeline.main.schedule.name}: period {format_time(timeline.ticks(timeline.period))}"
+    picture = Picture(title + _some(len(shown), devices), timeline.period, scale=timeline.scale)
     for row, device in enumerate(shown):
         picture.rows.append(f"device {device}")
         _add_main(picture, row, timeline, device)

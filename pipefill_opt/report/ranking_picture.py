@@ -84,7 +84,10 @@ def _time_bars(axes: Axes, shown: Sequence[Entry]) -> None:
 def _memory_bars(axes: Axes, shown: Sequence[Entry], room: int) -> None:
     """The highest peak of a device as a bar, the lowest as a line across it."""
     unit = 2**30
-    for name, colour, fits in (("highest peak (line: lowest)", FITS, True), ("highest peak, past the limit", LACKS, False)):
+    for name, colour, fits in (
+        ("highest peak (line: lowest)", FITS, True),
+        ("highest peak, past the limit", LACKS, False),
+    ):
         rows = [row for row, entry in enumerate(shown) if entry.fits is fits]
         peaks = [f.peak or (0,) for row in rows if (f := shown[row].figures) is not None]
         highest = [max(peak) / unit for peak in peaks]

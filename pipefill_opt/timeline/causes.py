@@ -1,4 +1,4 @@
-"""Why a device waits: from each bubble back to what started it, and the critical path of the iteration.
+"""Why a device waits: from each bubble back to what started it.
 
 An action starts when the last thing that it waits for is there. Going from it to that thing, and on from there, gives a chain
 without gaps: every tick of it is work, or a message under way.
@@ -81,31 +81,28 @@ def chain(timeline: Timeline, released: Releases, index: int) -> tuple[Step, ...
     if after < 0:
         return ()
     begin = int(timeline.start[after]) - int(table.length[index])
-    return tuple(_back(timeline, released, after, begin))[::-1]
+    return tuple(back(timeline, released, after, begin))[::-1]
 
 
-def critical_path(timeline: Timeline, released: Releases) -> tuple[Step, ...]:
-    """The chain of the action that ends last, from the beginning of the iteration on; it has the length of the makespan.
-
-    The last step has the edge `barrier`: it releases the next iteration.
-    """
-    if not len(timeline.end):
-        return ()
-    last = int(np.argmax(timeline.end))
-    start, end = int(timeline.start[last]), int(timeline.end[last])
-    steps = [Step(last, start, end, "barrier", end - start, 0, True), *_back(timeline, released, last, 0)]
-    return tuple(reversed(steps))
-
-
-def _back(timeline: Timeline, released: Releases, action: int, begin: int) -> Iterator[Step]:
+def back(timeline: Timeline, released: Releases, action: int, begin: int) -> Iterator[Step]:
     """Steps from the one that released `action` back to the first that started at `begin` or before."""
-    kind, shift, now = timeline.main.schedule.kind, 0, int(timeline.start[action])
+    shift, now = 0, int(timeline.start[action])
     while now > begin and released.action[action] >= 0:
-        before = int(released.action[action])
-        crosses = bool(released.before[action])
+        edge, crosses = EDGES[released.edge[action]], bool(released.before[action])
+        action = int(released.action[action])
         shift -= timeline.period if crosses else 0
-        start, end = int(timeline.start[before]) + shift, int(timeline.end[before]) + shift
-        since = max(start, begin)
-        work = 0 if kind[before] in MESSAGES else max(0, min(end, now) - since)
-        yield Step(before, start, end, EDGES[released.edge[action]], work, now - since - work, crosses)
-        action, now = before, start
+        found = step(timeline, action, edge, crosses, shift=shift, now=now, begin=begin)
+        yield found
+        now = found.start
+
+
+def step(
+    timeline: Timeline, action: int, edge: str, crosses: bool, *, shift: int, now: int, begin: int | None = None
+) -> Step:
+    """The step of an action that runs `shift` later than in the timeline and releases one that starts at `now`; only what lies behind
+    `begin` counts.
+    """
+    start, end = int(timeline.start[action]) + shift, int(timeline.end[action]) + shift
+    since = start if begin is None else max(start, begin)
+    work = 0 if timeline.main.schedule.kind[action] in MESSAGES else max(0, min(end, now) - since)
+    return Step(action, start, end, edge, work, now - since - work, crosses)

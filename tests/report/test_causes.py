@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+from fractions import Fraction
 
 from pipefill_opt.report.causes import MOST_GROUPS, causes, causes_csv, causes_json, causes_text
 from pipefill_opt.schedule.actions import Kind
 from pipefill_opt.schedule.families import build_family
 from pipefill_opt.timeline.compute import timeline
 from pipefill_opt.workload.costs import Communication, Durations, MainJob
-from tests.timeline.jobs import rows_job
+from tests.timeline.jobs import half_tick_job, rows_job
 
 
 def slow_last_stage(devices: int, microbatches: int, lag: int = 0) -> MainJob:
@@ -82,3 +83,15 @@ def test_a_device_without_work_and_a_job_without_bubbles() -> None:
     ]  # fmt: skip
     assert causes_text(causes(timeline(rows_job("0F0 0B0")))).endswith("no bubbles\n")
     assert "no bubbles" in causes_text(causes(timeline(rows_job("", placement=[0], pipes=[[0]]))))
+
+
+def test_times_of_flow_are_ticks_and_fractions() -> None:
+    found = causes(timeline(half_tick_job()))
+    text = causes_text(found)
+    assert "period 3.5 ns" in text
+    assert "critical cycle: 4 actions over 2 iterations, 5 ns of work, 2 ns of messages" in text
+    document = json.loads(causes_json(found))
+    assert document["period"] == "7/2"
+    assert sum(Fraction(step["work"]) + step["message"] for step in document["critical_path"]) == 7
+    rows = list(csv.DictReader(io.StringIO(causes_csv(found))))
+    assert {Fraction(row["length"]) for row in rows} == {Fraction(1, 2), Fraction(3, 2)}

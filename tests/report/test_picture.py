@@ -16,6 +16,7 @@ from pipefill_opt.timeline.compute import timeline
 from pipefill_opt.timeline.timeline import Timeline
 from pipefill_opt.workload.costs import Durations, MainJob, Memory
 from tests.report.samples import GB, MS, plan, problem
+from tests.timeline.jobs import half_tick_job
 
 
 def main_job(devices: int, microbatches: int, family: str = "1f1b", overlap: int | None = None) -> MainJob:
@@ -54,6 +55,13 @@ def test_memory_curve_and_limit() -> None:
     assert curve is not None
     assert at(curve.limit, np.array([0, 5 * MS])).tolist() == [15, 15]
     assert at(curve.main, np.array([0, 10 * MS])).tolist() == [3, 4]
+
+
+def test_half_ticks_are_drawn_in_half_ticks() -> None:
+    picture = main_picture(timeline(half_tick_job()))
+    assert picture.title == "custom: period 3.5 ns"
+    assert (picture.width, picture.scale) == (7, 2)
+    assert draw(picture, "svg").startswith(b"<?xml")
 
 
 def test_pairs_as_a_block_are_drawn_in_halves() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pipefill_opt.schedule.actions import Kind, parse_action
 from pipefill_opt.schedule.schedule import Schedule
-from pipefill_opt.workload.costs import Communication, Durations, MainJob, Memory
+from pipefill_opt.workload.costs import Boundary, Communication, Durations, MainJob, Memory
 
 DEFAULT = {"F": 1, "B": 2, "I": 1, "W": 1, "R": 1}
 
@@ -37,3 +39,10 @@ def memory_of(devices: int, stages: int, **sizes: int | tuple[int, ...]) -> Memo
     stated: dict[str, int | tuple[int, ...]] = {"capacity": 100, **sizes}
     columns = {name: stated.get(name, 0) for name in counts}
     return Memory(**{n: v if isinstance(v, tuple) else (v,) * counts[n] for n, v in columns.items()})
+
+
+def half_tick_job() -> MainJob:
+    """Two pipes that cross each other on two devices, without a barrier. T = (2 + 1 + 1 + 1 + 2 lags) / 2 = 7/2."""
+    rows = ("0F0 3F0", "2F0 1F0")
+    job = rows_job(*rows, placement=[0, 1, 1, 0], pipes=[[0, 1], [2, 3]], lag=1, F=(2, 1, 1, 1))
+    return replace(job, boundary=Boundary.FLOW)

@@ -11,11 +11,12 @@ import pytest
 from pipefill_opt.errors import InputError
 from pipefill_opt.schedule.actions import Kind
 from pipefill_opt.schedule.families import build_family
-from pipefill_opt.timeline.causes import Releases, Step, chain, critical_path, releases
+from pipefill_opt.timeline.causes import Releases, Step, chain, releases
 from pipefill_opt.timeline.compute import timeline
+from pipefill_opt.timeline.critical import critical_path
 from pipefill_opt.timeline.timeline import Timeline
 from pipefill_opt.workload.costs import Boundary, Communication, Durations, MainJob, Mode
-from tests.timeline.jobs import rows_job
+from tests.timeline.jobs import half_tick_job, rows_job
 from tests.timeline.random_jobs import random_job
 
 
@@ -77,6 +78,18 @@ def test_a_message_that_queues_for_its_link_is_told() -> None:
     assert "link" in edges
 
 
+def test_a_critical_cycle_over_two_iterations() -> None:
+    """In half ticks: T = 7, and the cycle of 14 goes around both devices."""
+    result = timeline(half_tick_job())
+    assert (result.period, result.scale) == (7, 2)
+    path = critical_path(result, releases(result))
+    told_steps = told(result, path)
+    assert sorted(told_steps) == [
+        ("0F0", 4, 2, "data"), ("1F0", 2, 0, "order"), ("2F0", 2, 2, "data"), ("3F0", 2, 0, "order"),
+    ]  # fmt: skip
+    assert [step.crosses for step in path] == [False, True, False, True]
+
+
 MODES = (Mode.LAG, Mode.LINK, Mode.BLOCKING)
 
 
@@ -110,8 +123,13 @@ def test_random_jobs(seed: int, mode: Mode, boundary: Boundary) -> None:
         by = int(released.action[action])
         assert by < 0 or released.before[action] or device[by] == device[action]
     path = critical_path(result, released)
+    total = sum(step.work + step.message for step in path)
     if boundary is Boundary.BARRIER:
-        assert sum(step.work + step.message for step in path) == result.makespan
+        assert total == result.makespan
+    else:  # a cycle whose mean is the period
+        assert total == result.period * sum(step.crosses for step in path)
+        assert len({step.action for step in path}) == len(path)
+        assert any(step.crosses for step in path)
 
 
 def test_origins_of_a_large_schedule_are_found() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
@@ -16,8 +17,9 @@ from pipefill_opt.solve.facade import solve
 from pipefill_opt.timeline.compute import timeline
 from pipefill_opt.timeline.timeline import Timeline
 from pipefill_opt.traces.perfetto import main_trace, plan_trace
-from pipefill_opt.workload.costs import Communication, Durations, MainJob, Memory
+from pipefill_opt.workload.costs import Boundary, Communication, Durations, MainJob, Memory, Mode
 from tests.report.samples import DOCUMENT, MS, plan, problem
+from tests.timeline.jobs import half_tick_job
 from tests.timeline.random_jobs import random_job
 from tests.traces.rules import Event, read_trace
 
@@ -74,13 +76,31 @@ def test_a_block_is_one_slice() -> None:
     assert len(names) < 4 * 10
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_random_jobs(seed: int) -> None:
+@pytest.mark.parametrize("boundary", Boundary)
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("seed", range(20))
+def test_random_jobs(seed: int, mode: Mode, boundary: Boundary) -> None:
+    job = random_job(seed)
+    communication = replace(job.communication, mode=mode, occupancy=job.communication.lag)
     try:
-        given = timeline(random_job(seed))
-    except InputError:  # a deadlock of blocks
+        given = timeline(replace(job, communication=communication, boundary=boundary))
+    except InputError:  # a deadlock of blocks, or flow with links
         return
     read_trace(main_trace(given))
+
+
+def test_blocking_messages_go_from_send_to_receive() -> None:
+    job = result(2, 2).main
+    given = timeline(replace(job, communication=Communication(7, Mode.BLOCKING)))
+    events = read_trace(main_trace(given))
+    assert sorted(e["name"] for e in events if e["ph"] == "s") == ["0SEND_F0", "0SEND_F1", "1SEND_B0", "1SEND_B1"]
+
+
+def test_half_ticks_are_cut_to_nanoseconds() -> None:
+    """In half ticks 0F0 runs from 0 to 4 and 3F0 after it, each device a little less than all the time."""
+    events = read_trace(main_trace(timeline(half_tick_job())))
+    assert all(e["ts"] + e["dur"] <= Decimal("0.003") for e in events if e["ph"] == "X")
+    assert {name for track in (1, 2) for _, _, name in slices(events, "main", track)} == {"0F0", "1F0", "2F0", "3F0"}
 
 
 def test_a_plan_in_bubbles_without_a_main_job() -> None:
