@@ -1,8 +1,8 @@
 """Integer programs by HiGHS through PuLP: `maximize`, and with it one device and the master. The only importer of pulp.
 
-HiGHS computes in floating point. Each point that it finds is rounded and checked against the rows in exact integers; one that
-breaks a row is cut off, and the search goes on. Its bound is rounded up by TOLERANCE: no proof in exact arithmetic, and `ORIGIN`
-says so.
+PuLP, from 3.3 to 4, only builds the model. How a run ended is asked of HiGHS itself: PuLP 3.3 calls a time limit optimal.
+HiGHS computes in floating point. Each point that it finds is rounded and checked against the rows in exact integers; one that breaks
+a row is cut off, and the search goes on. Its bound is rounded up by TOLERANCE: no proof in exact arithmetic, and `ORIGIN` says so.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ def maximize(program: Program, limits: Limits, hint: Sequence[int] | None) -> An
     scale = max((1, *program.value))
     best = None if hint is None else tuple(hint)
     bound = program.trivial_bound()
-    problem, variables = _problem(program, scale)
+    model = _Model(program, scale)
     while True:
-        solver = _Stoppable(program, watch, scale, best)
-        background.call(partial(problem.solve, solver), limits.stop, solver.interrupt)
-        highs = problem.solverModel
+        solver = _Stoppable(program, watch, scale)
+        background.call(partial(solver.search, model, best), limits.stop, solver.interrupt)
+        highs = model.problem.solverModel
         status = highs.getModelStatus()
         if status in _NO_POINT and best is None:
             return Answer(None, 0, ORIGIN, Reason.PROVED)
         if status in _BOUNDED:
             bound = min(bound, _bound(highs.getInfo().mip_dual_bound, scale, bound))
-        point = _point(highs, variables)
+        point = model.point(highs)
         broken = [] if point is None else [row for row in program.rows if not row.holds(point)]
         if point is not None and not broken and (best is None or program.worth(point) > program.worth(best)):
             best = point
@@ -74,26 +74,48 @@ def maximize(program: Program, limits: Limits, hint: Sequence[int] | None) -> An
             return Answer(best, bound, ORIGIN, reason)
         for cut in cuts:
             assert cut is not None
-            problem += _expression(variables, cut, 1) <= cut.most, f"cut_{problem.numConstraints()}"
+            model.add(cut, 1)
 
 
-def _problem(program: Program, scale: int) -> tuple[Any, list[Any]]:
-    """The program in PuLP, with each row and the objective divided by its largest number."""
-    problem = pulp.LpProblem("program", pulp.LpMaximize)
-    variables = [problem.add_variable(f"x{j}", 0, most, pulp.LpInteger) for j, most in enumerate(program.upper)]
-    problem += pulp.lpSum(value / scale * x for value, x in zip(program.value, variables, strict=True) if value)
-    for k, row in enumerate(program.rows):
-        largest = max(abs(row.most), *map(abs, row.coefficients))
-        total = _expression(variables, row, largest)
+class _Model:
+    """The program in PuLP, with each row and the objective divided by its largest number.
+
+    It is minimised negated, since versions of PuLP differ in how they maximise. PuLP gives HiGHS only variables that occur, 3.3 in the
+    order of their names, 4 as they were made: here both are the order of `columns`.
+    """
+
+    def __init__(self, program: Program, scale: int) -> None:
+        self.program = program
+        occurs = {j for row in program.rows for j in row.variables}
+        self.columns = [j for j, value in enumerate(program.value) if value or j in occurs]
+        self.problem = pulp.LpProblem("program", pulp.LpMinimize)
+        self._variables = {
+            j: self.problem.add_variable(f"x{j:09}", 0, program.upper[j], pulp.LpInteger) for j in self.columns
+        }
+        worth = ((value, self._variables[j]) for j, value in enumerate(program.value) if value)
+        self.problem += pulp.lpSum(-value / scale * variable for value, variable in worth)
+        self._rows = 0
+        for row in program.rows:
+            self.add(row, max(abs(row.most), *map(abs, row.coefficients)))
+
+    def add(self, row: Row, divisor: int) -> None:
+        """One more row, divided by a number."""
+        terms = zip(row.variables, row.coefficients, strict=True)
+        total = pulp.lpSum(a / divisor * self._variables[j] for j, a in terms)
         if row.least == row.most:
-            problem += total == row.most / largest, f"row_{k}"
+            self.problem += total == row.most / divisor, f"row_{self._rows}"
         else:
-            problem += total <= row.most / largest, f"row_{k}"
-    return problem, variables
+            self.problem += total <= row.most / divisor, f"row_{self._rows}"
+        self._rows += 1
 
-
-def _expression(variables: Sequence[Any], row: Row, largest: int) -> Any:
-    return pulp.lpSum(a / largest * variables[j] for j, a in zip(row.variables, row.coefficients, strict=True))
+    def point(self, highs: Any) -> tuple[int, ...] | None:
+        """The point that HiGHS found, rounded, or None."""
+        if highs.getInfo().primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
+            return None
+        point = [0] * len(self.program.value)
+        for j, value in zip(self.columns, highs.getSolution().col_value, strict=True):
+            point[j] = round(value)
+        return tuple(point)
 
 
 def _bound(told: float, scale: int, most: int) -> int:
@@ -103,14 +125,6 @@ def _bound(told: float, scale: int, most: int) -> int:
     bound = Fraction(-told) * scale
     margin = Fraction(TOLERANCE) * max(bound, Fraction(scale))
     return min(most, math.floor(bound + margin))
-
-
-def _point(highs: Any, variables: Sequence[Any]) -> tuple[int, ...] | None:
-    """The point that HiGHS found, rounded, or None."""
-    if highs.getInfo().primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
-        return None
-    values = highs.getSolution().col_value
-    return tuple(round(values[variable.index]) for variable in variables)
 
 
 def _cover(row: Row, point: Sequence[int]) -> Row | None:
@@ -138,7 +152,7 @@ def _reason(status: Any, watch: Watch) -> Reason:
 class _Stoppable(pulp.HiGHS):  # type: ignore[misc]
     """PuLP's HiGHS with a first point, news of incumbents, and an end when asked for."""
 
-    def __init__(self, program: Program, watch: Watch, scale: int, first: Sequence[int] | None) -> None:
+    def __init__(self, program: Program, watch: Watch, scale: int) -> None:
         limits = watch.left()
         options = {} if limits.work is None else {"mip_max_nodes": int(limits.work)}
         super().__init__(
@@ -146,6 +160,7 @@ class _Stoppable(pulp.HiGHS):  # type: ignore[misc]
             timeLimit=limits.time,
             gapRel=float(watch.limits.gap),
             gapAbs=0.0,
+            output_flag=False,
             random_seed=watch.limits.seed,
             mip_feasibility_tolerance=TOLERANCE,
             primal_feasibility_tolerance=TOLERANCE,
@@ -155,7 +170,6 @@ class _Stoppable(pulp.HiGHS):  # type: ignore[misc]
         self.program = program
         self.watch = watch
         self.scale = scale
-        self.first = first
         self.highs: Any = None
 
     def interrupt(self) -> None:
@@ -163,23 +177,20 @@ class _Stoppable(pulp.HiGHS):  # type: ignore[misc]
         if self.highs is not None:
             self.highs.cancelSolve()
 
-    def callSolver(self, lp: Any) -> None:  # noqa: N802
-        """PuLP's hook: the model is built, run it."""
-        highs = lp.solverModel
+    def search(self, model: _Model, first: Sequence[int] | None) -> None:
+        """Build the model in HiGHS and run it, from a first point if there is one. What comes of it is for the caller to read there."""
+        self.createAndConfigureSolver(model.problem)
+        self.buildSolverModel(model.problem)
+        highs = model.problem.solverModel
         highs.HandleUserInterrupt = True
-        if self.first is not None:
+        if first is not None:
             solution = highspy.HighsSolution()
-            order = sorted(lp.variables(), key=lambda variable: variable.index)
-            solution.col_value = [float(self.first[int(variable.name[1:])]) for variable in order]
+            solution.col_value = [float(first[j]) for j in model.columns]
             highs.setSolution(solution)
         if self.watch.limits.on_progress is not None:
             highs.cbMipImprovingSolution.subscribe(self._tell)
         self.highs = highs
         highs.run()
-
-    def findSolutionValues(self, lp: Any) -> tuple[int, int]:  # noqa: N802
-        """PuLP's hook: what was found is read from HiGHS itself, whose statuses PuLP does not all know."""
-        return pulp.LpStatusNotSolved, pulp.LpSolutionNoSolutionFound
 
     def _tell(self, event: Any) -> None:
         value = round(Fraction(-event.data_out.objective_function_value) * self.scale)

@@ -5,6 +5,7 @@ import pytest
 from pipefill_opt.solve import milp
 from pipefill_opt.solve.program import Program, Row
 from pipefill_opt.solve.result import Limits, Reason
+from tests.solve.test_maximize import knapsack
 
 LARGE = 10**13
 
@@ -47,3 +48,19 @@ def test_the_bound_is_rounded_up_by_its_tolerance() -> None:
     assert milp._bound(-(10.0**3), 10**9, 10**15) == 10**12 + 10**3
     assert milp._bound(float("-inf"), 1, 100) == 100
     assert milp._bound(-200.0, 1, 100) == 100
+
+
+def test_a_time_limit_is_never_called_optimal() -> None:
+    """With whichever PuLP is installed: 3.3 itself answers `Optimal` here."""
+    program = knapsack(120, 6)
+    answer = milp.maximize(program, Limits(time=0.2), (0,) * 120)
+    assert answer.point is not None
+    assert 0 < program.worth(answer.point) < answer.bound
+    assert answer.reason is Reason.TIME_LIMIT
+
+
+def test_variables_that_occur_nowhere_are_left_at_0() -> None:
+    """Eleven variables: by name x10 would come before x2."""
+    rows = (Row((1, 3, 10), (3, 4, 5), None, 8),)
+    answer = milp.maximize(Program((0, 7, 0, 6, 0, 0, 0, 0, 0, 0, 9), (1,) * 11, rows), Limits(), None)
+    assert (answer.point, answer.bound) == ((0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1), 16)
