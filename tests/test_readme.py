@@ -51,7 +51,7 @@ def test_what_it_promises_is_short() -> None:
 
 
 def test_links_and_pictures_exist() -> None:
-    for file in ("README.md", "docs/design.md", "docs/formats.md"):
+    for file in ("README.md", *(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md"))):
         text = (ROOT / file).read_text(encoding="utf-8")
         for link in re.findall(r"\]\(([^)#]+?)\)", text):
             if "://" not in link:
@@ -62,3 +62,9 @@ def test_the_formats_page_shows_a_file_that_is_read(tmp_path: Path, capsys: pyte
     (text,) = blocks("docs/formats.md", "yaml")
     (tmp_path / "main.yaml").write_text(text, encoding="utf-8")
     assert main(["bubbles", str(tmp_path / "main.yaml")]) == 0
+
+
+def test_the_rank_page_shows_a_file_that_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (text,) = blocks("docs/rank.md", "yaml")
+    (tmp_path / "spec.yaml").write_text(text, encoding="utf-8")
+    assert main(["rank", str(tmp_path / "spec.yaml")]) == 0
