@@ -24,13 +24,17 @@ CSV_HEADER = (
 def label(entry: Entry) -> str:
     """`interleaved-1f1b v=2, recompute, even 9-8-8-7`: what tells a candidate from the others."""
     c = entry.candidate
-    parts = [c.family + (f" v={c.chunks}" if c.chunks is not None else "")]
-    parts += ["recompute"] if c.recompute else []
+    parts = [_family(entry), *(["recompute"] if c.recompute else [])]
     if c.split is not None:
         name = [c.split] if isinstance(c.split, str) else []
         layers = entry.layers if isinstance(c.split, str) else c.split
         parts.append(" ".join([*name, *([layers_text(layers)] if layers is not None else [])]))
     return ", ".join(parts)
+
+
+def _family(entry: Entry) -> str:
+    chunks = entry.candidate.chunks
+    return entry.candidate.family + (f" v={chunks}" if chunks is not None else "")
 
 
 def layers_text(layers: tuple[int, ...]) -> str:
@@ -57,7 +61,8 @@ def ranking_text(spec: RankSpec, entries: Sequence[Entry]) -> str:
     if lacking:
         lines += ["", "not enough memory:", *_table(spec, lacking)]
     if refused:
-        lines += ["", "do not hold for this size:", *(f"  {label(entry)}: {entry.refusal}" for entry in refused)]
+        reasons = dict.fromkeys(f"  {_family(entry)}: {entry.refusal}" for entry in refused)
+        lines += ["", "do not hold for this size:", *reasons]
     uneven = [label(entry) for entry in entries if entry.uneven]
     if uneven:
         lines += ["", f"shares that whole ticks do not divide, stages differ by 1 ns: {', '.join(uneven)}"]

@@ -41,6 +41,11 @@ def test_text() -> None:
     assert "equal periods" not in text
 
 
+def test_a_refusal_is_told_once() -> None:
+    text = ranking_text(*ranked(families=["dualpipe"], recompute=[False, True]))
+    assert text.count("dualpipe: devices: 3") == 1
+
+
 def test_ties_are_told() -> None:
     text = ranking_text(*ranked(families=["gpipe", "1f1b"], memory={"capacity": "99GiB"}))
     assert text.count("1=") == 2
