@@ -17,7 +17,7 @@ from pathlib import Path
 import networkx
 
 from benchmarks.line import Line, seconds
-from pipefill_opt.files import parse_yaml
+from pipefill_opt.parse import parse_yaml
 from pipefill_opt.schedule.precedence import precedence, topological_order
 from pipefill_opt.schedule.schedule import Int64
 from pipefill_opt.timeline.longest_path import longest_path

@@ -34,11 +34,18 @@ class InputError(PipefillError):
         return self
 
     def __str__(self) -> str:
-        parts = [part for part in (self.file, self.where) if part]
+        parts = [_short(self.file, 400), _short(self.where, 200)]
         if self.value is not None:
-            text = " ".join(str(self.value).split())
-            parts.append(text if len(text) <= 120 else text[:117] + "...")
-        return ": ".join([*parts, self.expected])
+            parts.append(_short(str(self.value), 120))
+        return ": ".join(part for part in [*parts, _short(self.expected, 1000)] if part)
+
+
+def _short(text: str, longest: int) -> str:
+    """`text` on one line, cut in its middle where it is too long."""
+    line = " ".join(text.split())
+    if len(line) <= longest:
+        return line
+    return f"{line[: longest // 2]}...{line[-longest // 2 :]}"
 
 
 class ScheduleError(InputError):

@@ -1,40 +1,35 @@
-"""Read YAML and JSON exactly, and check them against the published JSON Schemas.
-
-Numbers come out as int or Decimal, never as binary floats. YAML is read by its 1.2 core rules, so that `1e12` is a
-number, and `0F0` and `on` are text. A doubled key, NaN or infinity is an error.
-"""
+"""Read and write files, and check documents against the published JSON Schemas."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import tempfile
 from collections.abc import Mapping
-from decimal import Decimal
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 from pipefill_opt.errors import InputError
+from pipefill_opt.parse import parse_json, parse_yaml
 
 if TYPE_CHECKING:
-    import yaml
     from jsonschema.protocols import Validator
 
-MAX_FILE_BYTES = 2**30
-MAX_VALUES = 1_000_000
-"""Most values of a YAML document that uses aliases, all of them written out."""
+MAX_FILE_BYTES: Final = 2**30
 
 
 def read_text(path: Path | str) -> str:
     """The text of a file; an unreadable one is an InputError."""
     try:
-        data = Path(path).read_bytes()
+        with open(path, "rb") as stream:
+            data = stream.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         problem = getattr(error, "strerror", None) or error
-        raise InputError(f"expected a readable file ({problem})", file=str(path)) from None
+        raise InputError(f"expected a readable file ({problem})", file=str(path) or "''") from None
+    if len(data) > MAX_FILE_BYTES:
+        raise InputError(f"expected a file of at most {MAX_FILE_BYTES} bytes", file=str(path))
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -82,120 +77,6 @@ def parse_document(text: str, schema: str, *, file: str = "") -> Any:
 
 def _is_json(file: str) -> bool:
     return file.endswith(".json")
-
-
-def parse_json(text: str, *, file: str = "") -> Any:
-    """Exact JSON: Decimal for fractions, no NaN, no doubled keys."""
-
-    def no_constant(name: str) -> NoReturn:
-        raise InputError("expected a finite number", value=name, file=file)
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        table = dict(pairs)
-        if len(table) != len(pairs):
-            keys = [key for key, _ in pairs]
-            raise InputError("expected each key once", value=next(k for k in keys if keys.count(k) > 1), file=file)
-        return table
-
-    try:
-        return json.loads(text, parse_float=Decimal, parse_constant=no_constant, object_pairs_hook=unique)
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise InputError(f"expected JSON ({error.msg})", where=place, file=file) from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"expected JSON ({error})", file=file) from None
-
-
-def parse_yaml(text: str, *, file: str = "") -> Any:
-    """Exact YAML by the 1.2 core rules, no doubled keys, no aliases that grow, no NaN."""
-    import yaml
-
-    try:
-        document = yaml.load(text, Loader=_loader())
-        if "&" in text:
-            _refuse_growth(document)
-        return document
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        problem = " ".join(str(error.problem or error.context or "").split())
-        raise InputError(f"expected YAML ({problem})", where=place, file=file) from None
-    except (yaml.YAMLError, RecursionError) as error:
-        raise InputError(f"expected YAML ({' '.join(str(error).split())})", file=file) from None
-    except InputError as error:
-        raise error.located(file=file) from None
-
-
-def _refuse_growth(document: Any) -> None:
-    """InputError for aliases that contain themselves, or that write out to more than MAX_VALUES values."""
-    waiting, values = [document], 0
-    while waiting:
-        values += 1
-        if values > MAX_VALUES:
-            raise InputError(f"expected aliases that write out to at most {MAX_VALUES} values, none inside itself")
-        value = waiting.pop()
-        if isinstance(value, dict):
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
-
-
-@cache
-def _loader() -> Any:
-    import yaml
-
-    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-    class ExactLoader(base):  # type: ignore[misc]
-        yaml_implicit_resolvers: dict[str, list[Any]] = {}  # noqa: RUF012  (PyYAML's own protocol)
-
-    tags = [
-        ("tag:yaml.org,2002:bool", r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
-        ("tag:yaml.org,2002:null", r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
-        ("tag:yaml.org,2002:int", r"^[-+]?[0-9]+$", "-+0123456789"),
-        (
-            "tag:yaml.org,2002:float",
-            r"^(?:[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$",
-            "-+0123456789.",
-        ),
-        ("tag:yaml.org,2002:merge", r"^<<$", "<"),
-    ]
-    for tag, pattern, first in tags:
-        ExactLoader.add_implicit_resolver(tag, re.compile(pattern), list(first))
-
-    def place(node: yaml.Node) -> str:
-        return f"line {node.start_mark.line + 1}, column {node.start_mark.column + 1}"
-
-    def integer(loader: Any, node: Any) -> int:
-        text = loader.construct_scalar(node)
-        if len(text) > 400:
-            raise InputError("expected a number of at most 400 digits", value=text, where=place(node))
-        return int(text)
-
-    def number(loader: Any, node: Any) -> Decimal:
-        text = loader.construct_scalar(node)
-        if "inf" in text.lower() or "nan" in text.lower():
-            raise InputError("expected a finite number", value=text, where=place(node))
-        return Decimal(text)
-
-    def mapping(loader: Any, node: Any) -> dict[Any, Any]:
-        loader.flatten_mapping(node)
-        table: dict[Any, Any] = {}
-        for key_node, value_node in node.value:
-            key = loader.construct_object(key_node, deep=True)
-            if not isinstance(key, str):
-                key = loader.construct_scalar(key_node) if hasattr(key_node, "value") else key
-            if not isinstance(key, str):
-                raise InputError("expected a key that is text", value=key, where=place(key_node))
-            if key in table:
-                raise InputError("expected each key once", value=key, where=place(key_node))
-            table[key] = loader.construct_object(value_node, deep=True)
-        return table
-
-    ExactLoader.add_constructor("tag:yaml.org,2002:int", integer)
-    ExactLoader.add_constructor("tag:yaml.org,2002:float", number)
-    ExactLoader.add_constructor("tag:yaml.org,2002:map", mapping)
-    return ExactLoader
 
 
 def schema_names() -> tuple[str, ...]:

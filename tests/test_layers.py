@@ -14,7 +14,7 @@ HOMES = {
     "highspy": {"solve/milp.py"},
     "ortools": {"solve/cpsat.py"},
     "matplotlib": {"report/gantt.py", "report/ranking_picture.py"},
-    "yaml": {"files.py"},
+    "yaml": {"parse.py"},
     "jsonschema": {"files.py"},
     "networkx": {"timeline/graph.py"},
 }

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from pipefill_opt.errors import InputError
-from pipefill_opt.files import data_folder, parse_json, read_text
+from pipefill_opt.files import data_folder, read_text
 from pipefill_opt.fill.certify import certify
 from pipefill_opt.fill.hash import instance_hash
 from pipefill_opt.fill.plan_file import read_plan
 from pipefill_opt.fill.problem import Objective
 from pipefill_opt.fill.read import read_instance
+from pipefill_opt.parse import parse_json
 from pipefill_opt.units import exact
 
 INDEX = "index.json"

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from pipefill_opt.files import parse_yaml
+from pipefill_opt.parse import parse_yaml
 from tests.cases import cases_folder
 from tests.cli.samples import Shell
 from tests.traces.rules import read_trace

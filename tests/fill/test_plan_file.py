@@ -103,3 +103,14 @@ def test_phases_are_written_and_read() -> None:
     assert document["patterns"][1] == expected
     (first, last) = plan_from_document(document, of).patterns[1].phases
     assert (first.repetitions, last.repetitions) == (2, None)
+
+
+@pytest.mark.parametrize("count", ["1e900", "-1e900", "9" * 900])
+def test_refuses_a_count_that_no_bubble_could_hold(tmp_path: Path, count: str) -> None:
+    path = tmp_path / "plan.yaml"
+    path.write_text(
+        "patterns: [{device: s0, multiplicity: 1, slots: [{job: a, config: c}], "
+        f"occurrences: [{{iteration: 0, bubble: 0, segments: [{{slot: 0, first: 0, count: {count}}}]}}]}}]"
+    )
+    with pytest.raises(InputError, match=r"plan.yaml: patterns\[0\].occurrences\[0\].segments\[0\].count: .*10{18}"):
+        read_plan(path, problem())

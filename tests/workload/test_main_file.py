@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from pipefill_opt.errors import InputError, ScheduleError
-from pipefill_opt.files import parse_yaml, schema_text
+from pipefill_opt.files import schema_text
+from pipefill_opt.parse import parse_yaml
 from pipefill_opt.schedule.actions import Action, Kind
 from pipefill_opt.schedule.families import FAMILIES, build_family
 from pipefill_opt.schedule.torch_csv import write_torch_csv
