@@ -13,10 +13,13 @@ from pipefill_opt.errors import CertificateError, InputError
 from pipefill_opt.fill.certify import certify
 from pipefill_opt.fill.plan import FillPlan, Pattern, Phase
 from pipefill_opt.fill.problem import FillProblem, Objective
-from pipefill_opt.solve.device import Compiled, compile_problem
+from pipefill_opt.solve.allocate import allocate
+from pipefill_opt.solve.device import Compiled, DeviceProblem, DeviceResult, compile_problem
+from pipefill_opt.solve.direct import solve_directly
 from pipefill_opt.solve.greedy import Kinds, contiguous, every_kind
-from pipefill_opt.solve.lengths import Answer, search_exact, search_greedy
+from pipefill_opt.solve.lengths import Answer, LengthSolver, search_exact, search_greedy
 from pipefill_opt.solve.result import Limits, Outcome, Reason, Solution
+from pipefill_opt.solve.start import start_from
 from pipefill_opt.solve.watch import Watch
 
 
@@ -24,7 +27,8 @@ from pipefill_opt.solve.watch import Watch
 class Solver:
     """What a solver is and can do. exact: it ends with a proof if no limit stops it.
 
-    kinds: the bubbles of a greedy solver. device and master: `module:function` of an exact one, imported when it runs.
+    kinds: the bubbles of a greedy solver. Of an exact one, `module:function`, imported when it runs: device and master, or whole, what
+    solves the integer program of the whole problem.
     """
 
     name: str
@@ -34,6 +38,7 @@ class Solver:
     kinds: Kinds | None = None
     device: str = ""
     master: str = ""
+    whole: str = ""
 
 
 _LAYER: Final = "pipefill_opt.solve."
@@ -66,6 +71,14 @@ SOLVERS: Final[Mapping[str, Solver]] = {
             device="milp:solve_device",
             master="milp:solve_master",
         ),
+        Solver("cpsat-direct", "one CP-SAT model of the whole problem", True, ("ortools",), whole="cpsat:maximize"),
+        Solver(
+            "milp-direct",
+            "one mixed-integer model of the whole problem in PuLP, solved by HiGHS",
+            True,
+            ("pulp", "highspy"),
+            whole="milp:maximize",
+        ),
     )
 }
 AUTO: Final = "auto"
@@ -77,12 +90,16 @@ def solver_names() -> tuple[str, ...]:
     return (AUTO, *SOLVERS)
 
 
-def solve(problem: FillProblem, *, solver: str = AUTO, limits: Limits | None = None) -> Solution:
+def solve(
+    problem: FillProblem, *, solver: str = AUTO, limits: Limits | None = None, start: FillPlan | None = None
+) -> Solution:
     """A plan of the greatest throughput, with a proven bound, certified.
 
     solver: a name of `SOLVERS`, or `auto`. A limit that is reached ends the search with the best plan so far; the empty plan is always
-    there, so there is always a plan. Raises InputError for an unknown solver or an objective that is not solved yet, CertificateError if
-    the plan breaks a rule (a bug of ours).
+    there, so there is always a plan. start: a plan that an exact solver starts from; the answer is worth at least as much.
+
+    Raises InputError for an unknown solver, an objective that is not solved yet, or a start for a solver that takes none, CertificateError
+    if the start breaks a rule, or the plan found does (a bug of ours).
     """
     if solver not in solver_names():
         raise InputError(f"expected one of {', '.join(solver_names())}", value=solver, where="solver")
@@ -92,6 +109,8 @@ def solve(problem: FillProblem, *, solver: str = AUTO, limits: Limits | None = N
             value=str(problem.objective),
             where="objective",
         )
+    if start is not None and solver in SOLVERS and not SOLVERS[solver].exact:
+        raise InputError("expected an exact solver for a plan to start from", value=solver, where="solver")
     watch = Watch(limits if limits is not None else Limits())
     notes: list[str] = []
     if solver == AUTO:
@@ -102,9 +121,22 @@ def solve(problem: FillProblem, *, solver: str = AUTO, limits: Limits | None = N
     if chosen.kinds is not None:
         answer = search_greedy(compiled, chosen.kinds, watch)
     else:
-        device = _function(AUTO_DEVICE if notes else chosen.device)
-        answer = search_exact(compiled, device, _function(chosen.master), watch)
+        known = None if start is None else start_from(compiled, start)
+        solve_length = _length_solver(compiled, chosen, AUTO_DEVICE if notes else chosen.device)
+        answer = search_exact(compiled, solve_length, watch, known)
     return _solution(compiled, chosen, answer, watch, tuple(notes))
+
+
+def _length_solver(compiled: Compiled, solver: Solver, device: str) -> LengthSolver:
+    """What solves the whole problem for one H."""
+    if solver.whole:
+        maximize = _function(solver.whole)
+        return lambda iterations, watch, **others: solve_directly(compiled, iterations, maximize, watch, **others)
+    solve_device, solve_master = _function(device), _function(solver.master)
+    proved: dict[DeviceProblem, DeviceResult] = {}
+    return lambda iterations, watch, **others: allocate(
+        compiled, iterations, solve_device, solve_master, watch, known=proved, **others
+    )
 
 
 def _function(place: str) -> Any:

@@ -6,17 +6,31 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor
-from typing import Final
+from typing import Final, Protocol
 
-from pipefill_opt.solve.allocate import DeviceSolver, MasterSolver, allocate
+from pipefill_opt.solve.allocate import Allocation
 from pipefill_opt.solve.columns import rate_bound
-from pipefill_opt.solve.device import Compiled, DeviceProblem, DeviceResult
+from pipefill_opt.solve.device import Compiled
 from pipefill_opt.solve.greedy import Choice, Kinds, every_kind, greedy
 from pipefill_opt.solve.result import Reason
 from pipefill_opt.solve.watch import Watch
 
 SHORTEST_SHARE: Final = 1.0
 """Seconds that one H gets at the least."""
+
+
+class LengthSolver(Protocol):
+    """Solves the whole problem for one H: `allocate` by columns, `solve_directly` by one program."""
+
+    def __call__(
+        self,
+        iterations: int,
+        watch: Watch,
+        *,
+        start: Sequence[Choice],
+        beat: int,
+        tell: Callable[[int, int, str], None],
+    ) -> Allocation: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +66,22 @@ def search_greedy(compiled: Compiled, kinds: Kinds, watch: Watch) -> Answer:
     return best.answer(rate_bound(compiled), "capacity", reason)
 
 
-def search_exact(compiled: Compiled, solve_device: DeviceSolver, solve_master: MasterSolver, watch: Watch) -> Answer:
-    """The best plan over every H, each H solved exactly, those with the best greedy plan first.
+def search_exact(
+    compiled: Compiled, solve_length: LengthSolver, watch: Watch, known: tuple[int, Sequence[Choice]] | None = None
+) -> Answer:
+    """The best plan over every H, each H solved exactly, those with the best known plan first: greedy's, or `known` (H, devices).
 
     With a time limit each H gets a share of what is left, and those that are still open get another round.
     """
     best = _Best(compiled)
-    starts: dict[int, list[Choice]] = {}
+    starts: dict[int, Sequence[Choice]] = {}
     for iterations in lengths(compiled):
         starts[iterations] = greedy(compiled, iterations, every_kind, watch)
+        if known is not None and known[0] == iterations:
+            starts[iterations] = max(starts[iterations], known[1], key=lambda choices: rate(choices, iterations))
         best.keep(starts[iterations], iterations)
     every = rate_bound(compiled)
     bounds = dict.fromkeys(starts, (every, "capacity"))
-    known: dict[DeviceProblem, DeviceResult] = {}
     open_lengths = sorted(starts, key=lambda h: (-rate(starts[h], h), h))
     reason = Reason.PROVED
     while open_lengths and best.value < every and watch.ended() is None:
@@ -73,14 +90,10 @@ def search_exact(compiled: Compiled, solve_device: DeviceSolver, solve_master: M
             if watch.ended() is not None:
                 left += open_lengths[position:]
                 break
-            found = allocate(
-                compiled,
+            found = solve_length(
                 iterations,
-                solve_device,
-                solve_master,
                 _share(watch, len(open_lengths) - position),
                 start=starts[iterations],
-                known=known,
                 beat=floor(best.value * iterations),
                 tell=_teller(compiled, watch, best, bounds, iterations),
             )

@@ -47,8 +47,9 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop. `time`: wall-clock seconds. `work`: a deterministic limit (CP-SAT deterministic time, HiGHS nodes, DP states), for
-    repeatable runs. `gap`: stop at this relative gap. `stop`: set from outside (Ctrl-C), solvers end soon and keep the incumbent."""
+    """When to stop. `time`: wall-clock seconds of the whole search. `gap`: stop at this relative gap. `stop`: set from outside (Ctrl-C),
+    solvers end soon and keep the incumbent. `work`: a deterministic limit, for repeatable runs, of each device, master or whole model
+    that is searched by itself, not of their sum (CP-SAT's deterministic time, HiGHS's nodes, transitions of the dynamic program)."""
 
     time: float | None = None
     work: float | None = None

@@ -21,7 +21,8 @@ from tests.solve.random_instances import random_problem
 
 GREEDY = ("greedy", "greedy-all")
 EXACT = ("dp", "cpsat", "milp")
-TOLERANCE = {"milp": Fraction(2, 10**9)}
+DIRECT = ("cpsat-direct", "milp-direct")
+TOLERANCE = dict.fromkeys(("milp", "milp-direct"), Fraction(2, 10**9))
 """HiGHS computes in floating point: what it answers is off by this part of the optimum at most. The others are exact."""
 
 
@@ -68,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--seeds", type=int, default=2000, help="number of seeds")
-    parser.add_argument("--solvers", default=",".join(GREEDY + EXACT), help="names with commas between them")
+    parser.add_argument("--solvers", default=",".join(GREEDY + EXACT + DIRECT), help="names with commas between them")
     options = parser.parse_args(arguments)
     solvers = [name for name in options.solvers.split(",") if name]
     seconds: defaultdict[str, float] = defaultdict(float)

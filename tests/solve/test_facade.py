@@ -47,7 +47,16 @@ def test_every_case_has_its_optimum() -> None:
 
 def test_own_problem_with_every_solver() -> None:
     values = {name: solve(shared(), solver=name).objective for name in solver_names()}
-    assert values == {"auto": 19, "greedy": 0, "greedy-all": 19, "dp": 19, "cpsat": 19, "milp": 19}
+    assert values == {
+        "auto": 19,
+        "greedy": 0,
+        "greedy-all": 19,
+        "dp": 19,
+        "cpsat": 19,
+        "milp": 19,
+        "cpsat-direct": 19,
+        "milp-direct": 19,
+    }
 
 
 def test_answer_is_complete() -> None:
