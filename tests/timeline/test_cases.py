@@ -6,6 +6,7 @@ import gzip
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pipefill_opt.errors import ScheduleError
@@ -16,7 +17,7 @@ from pipefill_opt.schedule.torch_csv import read_torch_csv
 from pipefill_opt.schedule.validate import validate
 from pipefill_opt.timeline.compute import timeline
 from pipefill_opt.timeline.timeline import Timeline
-from pipefill_opt.workload.costs import Communication, Durations, MainJob, Memory
+from pipefill_opt.workload.costs import Communication, Durations, MainJob, Memory, Mode
 from tests.cases import cases_folder
 
 ZERO_BUBBLE_KINDS = {"F": Kind.F, "B": Kind.I, "W": Kind.W, "BW": Kind.B, "R": Kind.R}
@@ -174,3 +175,46 @@ def test_dualpipe_orders_give_their_stated_times() -> None:
             if not overlap:  # the fused order, its pairs one after the other, is the same order
                 sequential = timeline(MainJob(fused, Durations(by_stage)))
                 assert operation_times(sequential) == costs["times"], case["id"]
+
+
+EARLY_AND_DEFERRED = ("Interleaved1F1B_2_2_4", "Interleaved1F1B_4_2_8", "DualPipeV_4_2_8")
+
+
+def lowered_job(name: str, communication: Communication) -> MainJob:
+    """F, I and W of 10 ticks, B of 20."""
+    schedule = read_torch_csv(read_text(cases_folder("torch_csv") / f"{name}.csv"))
+    ticks = {kind: (20 if kind is Kind.B else 10,) * schedule.stages for kind in (Kind.F, Kind.B, Kind.I, Kind.W)}
+    return MainJob(schedule, Durations(ticks), communication)
+
+
+def warm_up(name: str, communication: Communication) -> list[int]:
+    """Ticks of warm-up bubbles of each device."""
+    result = timeline(lowered_job(name, communication))
+    return [sum(bubble.length for bubble in row if bubble.phase == "warm-up") for row in result.bubbles]
+
+
+def test_lowered_orders_without_blocking_are_the_compute_only_ones() -> None:
+    names = sorted(path.name.removesuffix(".comms.csv") for path in cases_folder("torch_csv").glob("*.comms.csv"))
+    assert len(names) >= 30
+    for name in names:
+        for communication in (Communication(1), Communication(2, Mode.LINK, 2)):
+            plain = timeline(lowered_job(name, communication))
+            texts = [f"{name}.comms"] + ([f"{name}.comms_deferrecv"] if name in EARLY_AND_DEFERRED else [])
+            for lowered in (timeline(lowered_job(text, communication)) for text in texts):
+                kept = np.isin(lowered.main.schedule.kind, (Kind.UNSHARD, Kind.RESHARD, Kind.REDUCE), invert=True)
+                bare = np.isin(plain.main.schedule.kind, Kind.REDUCE, invert=True)
+                assert lowered.start[kept].tolist() == plain.start[bare].tolist(), name
+                assert lowered.makespan == plain.makespan
+                assert lowered.busy.tolist() == plain.busy.tolist()
+
+
+def test_early_receives_cost_a_warm_up_bubble_in_blocking_mode_and_deferred_ones_do_not() -> None:
+    """Extra idle time of the warm-up over that with each receive right before its use: at least a forward on each device, or a few
+    messages of one tick.
+    """
+    for name in EARLY_AND_DEFERRED:
+        for length in (0, 1):
+            blocking = Communication(length, Mode.BLOCKING)
+            plain, early, deferred = (warm_up(name + end, blocking) for end in ("", ".comms", ".comms_deferrecv"))
+            assert min(late - least for late, least in zip(early, plain, strict=True)) >= 10, name
+            assert max(late - least for late, least in zip(deferred, plain, strict=True)) <= 3 * length, name
