@@ -20,8 +20,8 @@ from pipefill_opt.solve.watch import Watch
 ORIGIN: Final = "CP-SAT"
 MAX_SUM: Final = 2**60
 """Largest sum of coefficients that is left to CP-SAT's 64 bits."""
-MAX_OBJECTIVE: Final = 2**50
-"""Largest objective: CP-SAT tells bounds as binary floats, exact up to 2**53."""
+FLOAT_BITS: Final = 51
+"""CP-SAT tells bounds as binary floats: below 2**51 a whole number is exact, above it may be off by this part of it."""
 
 
 def solve_device(device: DeviceProblem, limits: Limits, *, hint: DevicePlan | None = None) -> DeviceResult:
@@ -46,7 +46,7 @@ def maximize(program: Program, limits: Limits, hint: Sequence[int] | None) -> An
     most = program.trivial_bound()
     if any(sum(map(abs, row.coefficients)) + abs(row.most) > MAX_SUM for row in program.rows):
         return Answer(first, most, "sum of all values", Reason.WORK_LIMIT)
-    step = max(1, -(-most // MAX_OBJECTIVE))
+    step = max(1, -(-most // MAX_SUM))
     model, variables = _model(program, step)
     for variable, value in zip(variables, hint or (), strict=hint is not None):
         model.add_hint(variable, value)
@@ -70,7 +70,10 @@ def maximize(program: Program, limits: Limits, hint: Sequence[int] | None) -> An
 
 def _bound(told: float, step: int, most: int) -> int:
     """CP-SAT's bound, a whole number of steps told as a float, as an upper bound on the program."""
-    return min(most, step * math.floor(told + 0.5)) if told < MAX_OBJECTIVE else most
+    if not math.isfinite(told):
+        return most
+    steps = round(told)
+    return min(most, step * (steps + (steps >> FLOAT_BITS)))
 
 
 def _reason(watch: Watch) -> Reason:
