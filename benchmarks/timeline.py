@@ -21,6 +21,7 @@ from pipefill_opt.parse import parse_yaml
 from pipefill_opt.schedule.precedence import precedence, topological_order
 from pipefill_opt.schedule.schedule import Int64
 from pipefill_opt.timeline.longest_path import longest_path
+from pipefill_opt.timeline.times import settle
 from pipefill_opt.workload.costs import MainJob
 from pipefill_opt.workload.main_file import main_from_document
 from pipefill_opt.workload.weights import action_durations, edge_lags
@@ -32,6 +33,8 @@ memory: {capacity: 80GiB, reserve: 1GiB, static: 20GiB, activation: 10MiB}
 """
 SMALL = "schedule: {family: 1f1b, devices: 64, microbatches: 1024}" + COSTS
 LARGE = "schedule: {family: interleaved-1f1b, devices: 128, microbatches: 4096, chunks: 2}" + COSTS
+FLOW = "schedule: {family: zbv, devices: 64, microbatches: 341}" + COSTS.replace("B:", "I: 1100, W:") + "boundary: flow"
+LINK = SMALL.replace("{lag: 7us}", "{mode: link, latency: 7us, bandwidth: 10GB/s, bytes: 20MB}")
 GIB = 2**30
 
 
@@ -57,6 +60,13 @@ def lines() -> Iterator[Line]:
     yield Line(
         "networkx longest path / ours, our DAG's building included", by_networkx / by_us, 50, at_least=True, note=note
     )
+
+    for name, line in (("flow", FLOW), ("link", LINK)):
+        main = main_from_document(parse_yaml(line))
+        settle(main)  # warm-up
+        ours, _ = seconds(lambda main=main: settle(main), repeats=3)  # type: ignore[misc]
+        note = f"{main.schedule.size} actions: {ours * 1e3:.0f} ms"
+        yield Line(f"our times with {name} / networkx longest path", ours / by_networkx, 1, note=note)
 
     by_us_large, _ = seconds(lambda: starts(large))
     growth = large.schedule.size / small.schedule.size
