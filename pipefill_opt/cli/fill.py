@@ -24,10 +24,23 @@ def register(commands: Any) -> None:
     """Add the commands of this module to the parser."""
     solve = commands.add_parser("solve", help="find a plan for an instance, with a bound")
     solve.add_argument("instance", metavar="INSTANCE", help="INSTANCE file (YAML or JSON; `pipefill schema instance`)")
-    solve.add_argument("--solver", default="auto", help="auto, greedy, greedy-all, dp, cpsat, milp (default: auto)")
+    solve.add_argument(
+        "--solver",
+        default="auto",
+        help="auto, greedy, greedy-all, dp, cpsat, milp, cpsat-direct, milp-direct (default: auto)",
+    )
     solve.add_argument("--time-limit", type=seconds, metavar="S", help="seconds; the best plan so far is kept")
     solve.add_argument("--gap", type=share, metavar="G", default="0", help="stop at this relative gap (default: 0)")
     solve.add_argument("--seed", type=seed, metavar="N", default="0", help="default: 0")
+    solve.add_argument(
+        "--warm-start", metavar="PLAN", help="PLAN file to start from; the answer is worth at least as much"
+    )
+    solve.add_argument(
+        "--write-model",
+        type=output_path,
+        metavar="FILE",
+        help="also write the model that milp-direct solves, the whole problem as one (MPS)",
+    )
     solve.add_argument("-o", "--output", type=output_path, metavar="PLAN", help="write the plan here (JSON)")
     solve.add_argument("--gantt", type=picture_path, metavar="FILE", help="also draw the plan, .svg or .png")
     solve.add_argument("--trace", type=output_path, metavar="FILE", help="also write the plan for Perfetto (JSON)")
@@ -55,15 +68,23 @@ def register(commands: Any) -> None:
 def run_solve(arguments: argparse.Namespace) -> int:
     """`pipefill solve INSTANCE`."""
     from pipefill_opt.files import write_text
-    from pipefill_opt.fill.plan_file import plan_text
+    from pipefill_opt.fill.plan_file import plan_text, read_plan
     from pipefill_opt.fill.read import read_instance
     from pipefill_opt.report import solution as rendering
 
     _require_solver(arguments.solver)
     problem = read_instance(arguments.instance)
+    start = read_plan(arguments.warm_start, problem) if arguments.warm_start else None
     try:
+        if arguments.write_model:
+            write_model(arguments.write_model, problem)
         report = search(
-            problem, arguments.solver, time_limit=arguments.time_limit, gap=arguments.gap, seed_number=arguments.seed
+            problem,
+            arguments.solver,
+            time_limit=arguments.time_limit,
+            gap=arguments.gap,
+            seed_number=arguments.seed,
+            start=start,
         )
     except InputError as error:
         raise error.located(file=arguments.instance) from None
@@ -86,7 +107,13 @@ def _require_solver(name: str) -> None:
 
 
 def search(
-    problem: FillProblem, solver: str, *, time_limit: float | None = None, gap: Any = 0, seed_number: int = 0
+    problem: FillProblem,
+    solver: str,
+    *,
+    time_limit: float | None = None,
+    gap: Any = 0,
+    seed_number: int = 0,
+    start: FillPlan | None = None,
 ) -> Report:
     """Solve, with progress on stderr and Ctrl-C; beside it both greedy plans, re-timing and the reasons for what stays empty.
 
@@ -101,7 +128,7 @@ def search(
 
     monitor, stop = Monitor(), Event()
     limits = Limits(time=time_limit, gap=Fraction(gap), seed=seed_number, stop=stop, on_progress=monitor.note)
-    found = watched(lambda: solve(problem, solver=solver, limits=limits), monitor, stop)
+    found = watched(lambda: solve(problem, solver=solver, limits=limits, start=start), monitor, stop)
     _require_plan(found)
     return report(problem, found, baselines(problem, found, Limits(seed=seed_number)))
 
@@ -129,6 +156,14 @@ def write_picture(path: Path, problem: FillProblem, plan: FillPlan) -> None:
     from pipefill_opt.report.picture import plan_picture
 
     write_bytes(path, draw(plan_picture(problem, plan), path.suffix[1:].lower()))
+
+
+def write_model(path: Path, problem: FillProblem) -> None:
+    """The whole problem as one model, in MPS."""
+    from pipefill_opt.files import write_text
+    from pipefill_opt.solve.direct import model_text
+
+    write_text(path, model_text(problem))
 
 
 def write_trace(path: Path, problem: FillProblem, plan: FillPlan) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.samples import OPTIMUM, PLAN, Shell
 from tests.traces.rules import read_trace
 
-SOLVERS = ["auto", "greedy", "greedy-all", "dp", "cpsat", "milp"]
+SOLVERS = ["auto", "greedy", "greedy-all", "dp", "cpsat", "milp", "cpsat-direct", "milp-direct"]
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -124,3 +124,37 @@ def test_a_plan_that_breaks_a_rule_gets_no_trace(shell: Shell) -> None:
     shell.write("broken.yaml", PLAN.replace("count: 5", "count: 6"))
     assert shell("certify", "instance.yaml", "broken.yaml", "--trace", "out.json").code == 4
     assert not (shell.folder / "out.json").exists()
+
+
+def test_a_warm_start_is_never_lost(shell: Shell) -> None:
+    shell("solve", "instance.yaml", "-o", "best.json")
+    for solver in ("auto", "dp", "milp", "cpsat-direct"):
+        ran = shell("solve", "instance.yaml", "--solver", solver, "--warm-start", "best.json", "--format", "json")
+        assert ran.code == 0, ran.err
+        assert json.loads(ran.out)["objective"] == str(OPTIMUM)
+
+
+def test_a_warm_start_that_does_not_belong_is_refused(shell: Shell) -> None:
+    shell("solve", "instance.yaml", "-o", "best.json")
+    document = json.loads((shell.folder / "best.json").read_text())
+    (shell.folder / "other.json").write_text(json.dumps(document | {"instance": "sha256:" + "0" * 64}))
+    ran = shell("solve", "instance.yaml", "--warm-start", "other.json")
+    assert (ran.code, ran.out) == (2, "")
+    assert "other.json: instance: sha256:000" in ran.err
+    for pattern in document["patterns"]:
+        pattern["multiplicity"] += 1
+    (shell.folder / "broken.json").write_text(json.dumps(document))
+    ran = shell("solve", "instance.yaml", "--warm-start", "broken.json")
+    assert (ran.code, ran.out) == (4, "")
+    assert "the plan to start from breaks a rule" in ran.err
+    ran = shell("solve", "instance.yaml", "--solver", "greedy", "--warm-start", "best.json")
+    assert (ran.code, ran.out) == (2, "")
+    assert "greedy: expected an exact solver" in ran.err
+
+
+def test_the_model_is_written(shell: Shell) -> None:
+    ran = shell("solve", "instance.yaml", "--write-model", "out/model.mps")
+    assert ran.code == 0, ran.err
+    text = (shell.folder / "out" / "model.mps").read_text()
+    assert text.startswith("* Fill problem sha256:")
+    assert text.endswith("ENDATA\n")
