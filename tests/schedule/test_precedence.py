@@ -194,3 +194,35 @@ def test_an_incomplete_schedule_is_refused() -> None:
 def test_an_empty_schedule() -> None:
     found = precedence(schedule("", ""[:0], placement=[], pipes=[]))
     assert (len(found.order), len(found.pred), found.first.tolist()) == (0, 0, [0])
+
+
+def test_messages_join_the_starts_of_send_and_receive() -> None:
+    rows = ("0F0 0SEND_F0 0RECV_B0 0B0", "1RECV_F0 1F0 1I0 1SEND_B0 1W0")
+    found = precedence(schedule(*rows))
+    assert waits(found, "0SEND_F0") == {"0F0"}
+    assert waits(found, "1F0") == {"1RECV_F0"}
+    assert waits(found, "1SEND_B0") == {"1I0"}
+    assert waits(found, "0B0") == {"0F0", "0RECV_B0"}
+    texts = [str(found.schedule.action(i)) for i in range(found.schedule.size)]
+    joined = np.flatnonzero(found.kind == Edge.MESSAGE)
+    pairs = {(texts[found.pred[e]], texts[found.successor()[e]]) for e in joined}
+    assert pairs == {("0SEND_F0", "1RECV_F0"), ("1SEND_B0", "0RECV_B0")}
+    assert found.crosses[joined].all()
+
+
+def test_receives_in_the_way_are_a_deadlock() -> None:
+    """Device 1 asks for F1 before it sends what device 0 waits for ahead of F1."""
+    rows = (
+        "0F0 0SEND_F0 0RECV_B0 0B0 0F1 0SEND_F1 0RECV_B1 0B1",
+        "1RECV_F0 1F0 1RECV_F1 1B0 1SEND_B0 1F1 1B1 1SEND_B1",
+    )
+    with pytest.raises(ScheduleError) as caught:
+        precedence(schedule(*rows))
+    assert caught.value.code == "deadlock"
+    assert set(caught.value.cycle) == {"0RECV_B0", "1SEND_B0", "1RECV_F1", "0SEND_F1"}
+
+
+def test_a_message_without_its_other_end_is_refused() -> None:
+    for rows in (("0F0 0B0", "1RECV_F0 1F0 1B0"), ("0RECV_F0 0F0 0B0", "1F0 1B0"), ("0SEND_F0", "1F0")):
+        with pytest.raises(ScheduleError):
+            precedence(schedule(*rows))
