@@ -19,10 +19,10 @@ def mps_text(program: Program, names: Sequence[str], comments: Sequence[str] = (
     lines = [f"* {' '.join(comment.split())}" for comment in comments]
     lines += ["NAME pipefill", "OBJSENSE", "    MAX", "ROWS", f" N {OBJECTIVE}"]
     lines += [f" {'L' if row.least is None else 'E'} row_{k}" for k, row in enumerate(program.rows)]
-    lines += ["COLUMNS", "    MARKER MARKER 'INTORG'"]
+    lines += ["COLUMNS", "    INTEGERS 'MARKER' 'INTORG'"]
     for j, (name, value) in enumerate(zip(names, program.value, strict=True)):
         lines += [f"    {name} {row} {a}" for row, a in ((OBJECTIVE, value), *entries[j])]
-    lines += ["    MARKER MARKER 'INTEND'", "RHS"]
+    lines += ["    INTEGERS 'MARKER' 'INTEND'", "RHS"]
     lines += [f"    RHS row_{k} {row.most}" for k, row in enumerate(program.rows) if row.most]
     lines += ["BOUNDS", *(f" UP BND {name} {most}" for name, most in zip(names, program.upper, strict=True)), "ENDATA"]
     return "\n".join(lines) + "\n"
