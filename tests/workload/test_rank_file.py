@@ -72,7 +72,8 @@ def test_layers() -> None:
         for split in ("even", "balanced", (4, 3, 2, 1))
     )
     assert even == [28, 28, 19, 46]
-    assert balanced == [28, 28, 19, 46]  # a layer takes 27 ms in all, as much as what is last: 3, 3, 2 and 2 + 1 is best
+    # a layer takes 27 ms in all, as much as what is last: 3, 3, 2 and 2 + 1 is best
+    assert balanced == [28, 28, 19, 46]
     assert stated == [37, 28, 19, 37]
     counts = [
         layers_by_stage(rank_from_document(spec), Candidate("zbv", None, False, split))
