@@ -131,12 +131,11 @@ class DirectProgram:
 
 
 def _where_used(row: Row, use: int) -> Row:
-    """A row of a block's plan in the whole program: equations times `use`. Where that is 0 no slot is anywhere, and the other rows hold."""
-    assert row.most >= 0
+    """A row of a block's plan in the whole program, its right side times `use`. Where that is 0 no slot is anywhere, and the row holds."""
     variables = tuple(use + 1 + j for j in row.variables)
-    if row.least is None or row.most == 0:
+    if row.most == 0:
         return replace(row, variables=variables)
-    return Row((*variables, use), (*row.coefficients, -row.most), 0, 0)
+    return Row((*variables, use), (*row.coefficients, -row.most), None if row.least is None else 0, 0)
 
 
 def _devices(compiled: Compiled, class_index: int, iterations: int) -> Iterator[DeviceProblem]:

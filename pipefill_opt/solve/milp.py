@@ -68,7 +68,7 @@ def maximize(program: Program, limits: Limits, hint: Sequence[int] | None) -> An
             best = point
         if best is not None and program.worth(best) == bound:
             return Answer(best, bound, ORIGIN, Reason.PROVED)
-        cuts = [_cover(row, point) for row in broken if point is not None]
+        cuts = [_cover(row, point, program.upper) for row in broken if point is not None]
         reason = _reason(status, watch)
         if reason is not Reason.GAP_LIMIT or None in cuts or not cuts:
             return Answer(best, bound, ORIGIN, reason)
@@ -127,16 +127,20 @@ def _bound(told: float, scale: int, most: int) -> int:
     return min(most, math.floor(bound + margin))
 
 
-def _cover(row: Row, point: Sequence[int]) -> Row | None:
+def _cover(row: Row, point: Sequence[int], upper: Sequence[int]) -> Row | None:
     """A row that cuts off a point which breaks `row`: not all that it takes fits, so not all of it, nor anything larger instead.
 
-    None where the row has coefficients below 0 or counts: then rounding is no small matter.
+    What has a coefficient below 0 makes room, as much as all of it does. None where the point does not break the row then, and where
+    the row is an equation or counts: then rounding is no small matter.
     """
-    if row.least is not None or min(row.coefficients) < 0 or any(point[j] > 1 for j in row.variables):
+    if row.least is not None or any(point[j] > 1 for j in row.variables):
         return None
-    taken = [(a, j) for j, a in zip(row.variables, row.coefficients, strict=True) if point[j] and a]
+    taken = [(a, j) for j, a in zip(row.variables, row.coefficients, strict=True) if point[j] and a > 0]
+    room = row.most - sum(a * upper[j] for j, a in zip(row.variables, row.coefficients, strict=True) if a < 0)
+    if sum(a for a, _ in taken) <= room:
+        return None
     largest = max(a for a, _ in taken)
-    cover = [j for j, a in zip(row.variables, row.coefficients, strict=True) if a >= largest or (point[j] and a)]
+    cover = [j for j, a in zip(row.variables, row.coefficients, strict=True) if a >= largest or (point[j] and a > 0)]
     return Row(tuple(cover), (1,) * len(cover), None, len(taken) - 1)
 
 

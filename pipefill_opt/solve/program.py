@@ -10,10 +10,7 @@ from pipefill_opt.solve.result import Limits, Reason
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """least <= sum of coefficient x variable <= most; least equals most or is None.
-
-    A row with least None has no coefficient below 0, or only -1, 0 and 1.
-    """
+    """least <= sum of coefficient x variable <= most; least equals most or is None."""
 
     variables: tuple[int, ...]
     coefficients: tuple[int, ...]

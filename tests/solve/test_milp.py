@@ -20,7 +20,7 @@ def test_without_the_cut_that_point_is_what_it_finds(monkeypatch: pytest.MonkeyP
     """The test above tests something: HiGHS itself takes the point."""
     seen: list[tuple[int, ...]] = []
 
-    def watched(row: Row, point: tuple[int, ...]) -> None:
+    def watched(row: Row, point: tuple[int, ...], upper: tuple[int, ...]) -> None:
         seen.append(point)
 
     monkeypatch.setattr(milp, "_cover", watched)
@@ -33,12 +33,19 @@ def test_without_the_cut_that_point_is_what_it_finds(monkeypatch: pytest.MonkeyP
 
 def test_a_cover_forbids_what_is_at_least_as_heavy() -> None:
     row = Row((0, 1, 2, 3, 4), (6, 5, 4, 0, 7), None, 10)
-    assert milp._cover(row, (1, 1, 0, 1, 0)) == Row((0, 1, 4), (1, 1, 1), None, 1)
+    assert milp._cover(row, (1, 1, 0, 1, 0), (1,) * 5) == Row((0, 1, 4), (1, 1, 1), None, 1)
+
+
+def test_a_cover_of_a_row_with_room_that_is_taken() -> None:
+    """6 + 5 > 10 x the last one, which is a device in use or not."""
+    row = Row((0, 1, 2, 3), (6, 5, 4, -10), None, 0)
+    assert milp._cover(row, (1, 1, 0, 1), (1,) * 4) == Row((0, 1), (1, 1), None, 1)
+    assert milp._cover(row, (1, 0, 1, 0), (1,) * 4) is None
 
 
 @pytest.mark.parametrize("row", [Row((0, 1), (1, -1), None, 0), Row((0, 1), (1, 1), 1, 1)])
 def test_no_cover_of_rows_that_are_no_knapsacks(row: Row) -> None:
-    assert milp._cover(row, (1, 1)) is None
+    assert milp._cover(row, (1, 1), (1, 1)) is None
 
 
 def test_the_bound_is_rounded_up_by_its_tolerance() -> None:
