@@ -16,7 +16,7 @@ from pipefill_opt.fill.problem import FillProblem, Objective
 from pipefill_opt.fill.read import read_instance
 from pipefill_opt.fill.suite import read_suite
 from tests.cases import cases_folder
-from tests.solve.agreement import EXACT, GREEDY, checked_optimum, disagreements
+from tests.solve.agreement import DIRECT, EXACT, GREEDY, checked_optimum, disagreements
 from tests.solve.brute_force import optimum
 from tests.solve.random_instances import random_problem
 
@@ -63,6 +63,13 @@ def test_tiny_instances(entry: object) -> None:
     short = small_horizon(problem)
     assert disagreements(short, checked_optimum(short), EXACT) == []
     assert short != problem or optimum(problem)[0] == best
+
+
+@pytest.mark.parametrize("entry", TINY, ids=lambda entry: Path(entry.file).stem)
+def test_tiny_instances_as_one_model(entry: object) -> None:
+    assert entry in TINY
+    file, best = entry.file, entry.best  # type: ignore[attr-defined]
+    assert disagreements(read_instance(data_folder("instances") / file), best, DIRECT) == []
 
 
 EXPECTED = Path(__file__).parent.parent.parent.parent / "shared" / "cases" / "fill" / "expected.json"
