@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import pairwise
 from math import lcm
 from random import Random
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -31,6 +32,8 @@ from tests.cases import cases_folder
 from tests.timeline.event_simulation import Simulation
 from tests.timeline.jobs import memory_of, rows_job
 from tests.timeline.random_jobs import random_job
+
+Time: TypeAlias = Fraction | int
 
 SEEDS = range(2000, 2160)
 BATCH = 20
@@ -84,12 +87,12 @@ class Unrolled:
                     position[device] += 1
 
     def iteration(
-        self, ready: Sequence[Fraction], late: tuple[int, Action] | None = None, ticks: Fraction = Fraction(0)
-    ) -> tuple[dict[tuple[int, Action], Fraction], list[Fraction]]:
+        self, ready: Sequence[Time], late: tuple[int, Action] | None = None, ticks: Time = 0
+    ) -> tuple[dict[tuple[int, Action], Time], list[Time]]:
         """Starts of one iteration whose devices are ready at these times, and when each has ended. One action may wait for `ticks`."""
         simulation = self.simulation
-        starts: dict[tuple[int, Action], Fraction] = {}
-        ends: dict[tuple[int, Action], Fraction] = {}
+        starts: dict[tuple[int, Action], Time] = {}
+        ends: dict[tuple[int, Action], Time] = {}
         after = list(ready)
         for device, position in self.order:
             entry, arrivals = simulation.rows[device][position], [after[device]]
@@ -114,7 +117,8 @@ def slope(main: MainJob) -> Fraction:
     unrolled = Unrolled(main)
     devices = len(unrolled.simulation.rows)
     rounds = lcm(*range(1, devices + 1))
-    ready, latest = [Fraction(0)] * devices, [Fraction(0)]
+    ready: list[Time] = [0] * devices
+    latest: list[Time] = [0]
     for _ in range(120 + 2 * rounds):
         ready = unrolled.iteration(ready)[1]
         latest.append(max(ready))
@@ -123,10 +127,10 @@ def slope(main: MainJob) -> Fraction:
     return Fraction(found, rounds)
 
 
-def earliest(main: MainJob, period: Fraction) -> dict[tuple[int, Action], Fraction]:
+def earliest(main: MainJob, period: Fraction) -> dict[tuple[int, Action], Time]:
     """Starts of an iteration when each device is ready at 0, or `period` after its own end if that is later."""
     unrolled = Unrolled(main)
-    ready = [Fraction(0)] * len(unrolled.simulation.rows)
+    ready: list[Time] = [0] * len(unrolled.simulation.rows)
     while True:
         starts, after = unrolled.iteration(ready)
         later = [max(old, end - period) for old, end in zip(ready, after, strict=True)]
