@@ -42,8 +42,9 @@ def solve_dp(device: DeviceProblem, limits: Limits, *, hint: DevicePlan | None =
         search.keep(hint.value(device), hint)
     if search.prepare() and (search.once() if not device.repeat else search.closed()):
         return DeviceResult(search.value, search.value, search.plan, ORIGIN)
-    reason = search.watch.ended()
-    return DeviceResult(search.value, max(search.value, search.bound), search.plan, ORIGIN, reason or Reason.WORK_LIMIT)
+    bound = max(search.value, search.bound)
+    reason = search.watch.ended() or (Reason.GAP_LIMIT if search.near(search.value) else Reason.WORK_LIMIT)
+    return DeviceResult(search.value, bound, search.plan, ORIGIN, reason)
 
 
 class _Walks:
@@ -63,6 +64,10 @@ class _Walks:
         """Remember a plan if it is the best so far."""
         if self.plan is None or value > self.value:
             self.value, self.plan = value, plan
+
+    def near(self, value: int) -> bool:
+        """True if the bound is within the wanted gap of a value."""
+        return self.bound - value <= self.watch.limits.gap * max(1, value)
 
     def prepare(self) -> bool:
         """Find the transitions of every room; False if a limit came first."""
@@ -116,7 +121,8 @@ class _Walks:
             self.bound = max(self.value, limit[order[begin]])
             self.watch.report(Fraction(self.value), Fraction(self.bound))
             known = self.value if best is None else max(self.value, best[0])
-            if (self.plan is not None or best is not None) and known >= limit[order[begin]]:
+            if (self.plan is not None or best is not None) and self.near(known):
+                finished = known >= limit[order[begin]]
                 break
             starts = order[begin : begin + chunk]
             ends = np.full((self.count, len(starts)), self.never, dtype=object if self.rooms.big else np.int64)

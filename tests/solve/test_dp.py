@@ -10,7 +10,7 @@ import pytest
 from pipefill_opt.files import data_folder
 from pipefill_opt.fill.problem import FillProblem
 from pipefill_opt.fill.read import read_instance
-from pipefill_opt.solve.device import DeviceProblem, compile_problem
+from pipefill_opt.solve.device import DevicePlan, DeviceProblem, Run, Visit, compile_problem
 from pipefill_opt.solve.dp import solve_dp
 from pipefill_opt.solve.result import Limits, Reason
 from tests.solve.devices import device_of, fill_problem, job, random_devices, with_table
@@ -141,3 +141,14 @@ def test_stop_keeps_the_hint() -> None:
     limits.stop.set()
     result = solve_dp(device, limits, hint=optimum.plan)
     assert (result.value, result.plan, result.reason) == (optimum.value, optimum.plan, Reason.INTERRUPTED)
+
+
+def test_a_gap_limit_ends_the_search_of_starts() -> None:
+    """One lap of a, worth 18 of 80, is within 4 of its value of the optimum, not within 3."""
+    device = _hard()
+    one_lap = DevicePlan((0, 0), (Visit(0, 0, (Run(0, 0, 4),)),))
+    rough = solve_dp(device, Limits(gap=Fraction(4)), hint=one_lap)
+    assert (rough.value, rough.plan, rough.reason) == (18, one_lap, Reason.GAP_LIMIT)
+    assert 80 <= rough.bound <= 18 * 5
+    fine = solve_dp(device, Limits(gap=Fraction(3)), hint=one_lap)
+    assert (fine.value, fine.bound, fine.reason) == (80, 80, Reason.PROVED)
