@@ -22,26 +22,26 @@ def _domain(size: Size) -> Expected | None:
 
 
 def _rows(size: Size, options: Options) -> list[Row]:
-    """Whoever is free takes a backward before a forward, the later stage before the earlier, the older micro-batch before the newer.
+    """Whoever is free takes a backward before a forward, the older micro-batch before the newer, the later stage before the earlier.
 
     A micro-batch enters when fewer than `cap` are under way. Times are those of `TICKS`.
     """
     p, m, _ = size
-    cap = options["cap"] or p
+    cap = options["cap"] or 2 * p
     home = vee(size)
     last = len(home) - 1
     rows: list[list[tuple[int, int, int, int]]] = [[] for _ in range(p)]
     ready: list[list[tuple[int, int, int]]] = [
         [] for _ in range(p)
-    ]  # of each device, best first: (-kind, -stage, micro-batch)
+    ]  # of each device, best first: (-kind, micro-batch, -stage)
     busy = [False] * p
     ends: list[tuple[int, int, Kind, int, int]] = []  # what runs: (end, device, kind, stage, micro-batch)
-    ready[home[0]] = [(-Kind.F, 0, microbatch) for microbatch in range(min(cap, m))]
+    ready[home[0]] = [(-Kind.F, microbatch, 0) for microbatch in range(min(cap, m))]
     now = 0
     while True:
         for device in range(p):
             if not busy[device] and ready[device]:
-                kind, stage, microbatch = heappop(ready[device])
+                kind, microbatch, stage = heappop(ready[device])
                 busy[device] = True
                 rows[device].append((-kind, -stage, microbatch, 0))
                 heappush(ends, (now + TICKS[Kind(-kind)], device, Kind(-kind), -stage, microbatch))
@@ -56,9 +56,9 @@ def _rows(size: Size, options: Options) -> list[Row]:
             else:
                 stage -= 1
             if stage >= 0:
-                heappush(ready[home[stage]], (-kind, -stage, microbatch))
+                heappush(ready[home[stage]], (-kind, microbatch, -stage))
             elif microbatch + cap < m:
-                heappush(ready[home[0]], (-Kind.F, 0, microbatch + cap))
+                heappush(ready[home[0]], (-Kind.F, microbatch + cap, 0))
 
 
 def _makespan(size: Size, costs: StageCosts) -> int | None:
@@ -79,6 +79,6 @@ HANAYO = Family(
     domain=_domain,
     chunks=2,
     fixed_chunks=False,
-    options={"cap": Option(None, 1, "micro-batches under way at most; p by default")},
+    options={"cap": Option(None, 1, "micro-batches under way at most; 2p by default")},
     most=LARGEST,
 )

@@ -35,3 +35,10 @@ def test_cap_on_micro_batches_under_way(chunks: int, cap: int) -> None:
     alone = replay(build_family("hanayo", 4, 12, chunks=chunks, cap=1), {"F": 1, "B": 2}).makespan
     assert alone == 12 * 3 * 4 * chunks
     assert replay(schedule, {"F": 1, "B": 2}).makespan <= alone
+
+
+@pytest.mark.parametrize(("p", "chunks"), [(2, 2), (4, 2), (7, 2), (8, 2), (4, 4), (8, 4)])
+def test_one_and_two_rounds_of_waves_idle_less_than_1f1b(p: int, chunks: int) -> None:
+    for m in (p, 2 * p):
+        waves = replay(build_family("hanayo", p, m, chunks=chunks), {"F": 1, "B": 2}).makespan
+        assert waves < (m + p - 1) * 3 * chunks
