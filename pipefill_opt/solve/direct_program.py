@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from pipefill_opt.fill.problem import FillProblem
 from pipefill_opt.solve.device import Compiled, DevicePlan, DeviceProblem, Residents
 from pipefill_opt.solve.device_program import DeviceProgram
 from pipefill_opt.solve.greedy import Choice
@@ -44,15 +45,21 @@ class DirectProgram:
         self.compiled = compiled
         self.blocks: list[Block] = []
         self.size = 0
-        for class_index in range(len(compiled.problem.devices)):
-            for device in _devices(compiled, class_index, iterations):
-                self._add(device)
+        for class_index, device_class in enumerate(compiled.problem.devices):
+            kinds = _kinds(compiled.problem, device_class.name)
+            level: list[Residents] = [()]
+            while level:
+                larger = [(*few, kind) for few in level for kind in kinds if not few or kind >= few[-1]]
+                level = [residents for residents in larger if self._add(class_index, residents, iterations)]
 
-    def _add(self, device: DeviceProblem) -> None:
-        """The blocks of a device; none if one of its slots can never run: then fewer residents serve as well."""
+    def _add(self, class_index: int, residents: Residents, iterations: int) -> bool:
+        """The blocks of these residents. False: none, for some slot can do nothing beside the others; fewer residents serve as well."""
+        device = self.compiled.device(class_index, residents, iterations)
+        if not _all_have_room(self.compiled.problem, device):
+            return False
         network = Network(device)
         if {arc.slot for arc in network.arcs if arc.operators} != set(network.slots):
-            return
+            return False
         model = DeviceProgram(network)
         part = model.program()
         problem = self.compiled.problem
@@ -64,6 +71,7 @@ class DirectProgram:
             self.size += 1 + len(part.value)
             if self.size > MAX_VARIABLES:
                 raise TooLargeError
+        return True
 
     def program(self) -> Program:
         """Its points are the plans of the whole problem; the value of a point is that of the plan over the H iterations."""
@@ -138,31 +146,20 @@ def _where_used(row: Row, use: int) -> Row:
     return Row((*variables, use), (*row.coefficients, -row.most), None if row.least is None else 0, 0)
 
 
-def _devices(compiled: Compiled, class_index: int, iterations: int) -> Iterator[DeviceProblem]:
-    """The class with every set of residents that all can do something in its time, smaller ones first."""
-    problem = compiled.problem
-    name = problem.devices[class_index].name
-    kinds = [
+def _kinds(problem: FillProblem, device_class: str) -> Residents:
+    """Each (job, configuration) that may be on a class."""
+    return tuple(
         (j, k)
         for j, job in enumerate(problem.jobs)
         for k in range(len(job.configurations))
-        if name in job.devices and job.copies
-    ]
-    level: list[Residents] = [()]
-    while level:
-        larger = [(*residents, kind) for residents in level for kind in kinds if not residents or kind >= residents[-1]]
-        level = []
-        for residents in larger:
-            device = compiled.device(class_index, residents, iterations)
-            if _all_can_work(compiled, device):
-                level.append(residents)
-                yield device
+        if device_class in job.devices
+    )
 
 
-def _all_can_work(compiled: Compiled, device: DeviceProblem) -> bool:
+def _all_have_room(problem: FillProblem, device: DeviceProblem) -> bool:
     """True if there are the copies, the bytes between bubbles, and ticks for the least that each slot does if it does anything."""
     copies = Counter(job for job, _ in device.residents)
-    if any(used > compiled.problem.jobs[job].copies for job, used in copies.items()):
+    if any(used > problem.jobs[job].copies for job, used in copies.items()):
         return False
     least = sum(sum(slot.ticks) if device.repeat else slot.ticks[0] for slot in device.slots)
     ticks = device.iterations * sum(max(0, room.usable) for room in device.rooms)
