@@ -37,14 +37,21 @@ def read_text(path: Path | str) -> str:
 
 
 def write_text(path: Path | str, text: str) -> None:
-    """Write the whole file or nothing: to a temporary file beside it, then renamed into place."""
+    """Write the whole file or nothing: to a temporary file beside it, then renamed into place.
+
+    A link stays a link, to the new file; what is no regular file (a device, a pipe) is written to as it is.
+    """
     write_bytes(path, text.encode())
 
 
 def write_bytes(path: Path | str, data: bytes) -> None:
     """As `write_text`, for bytes."""
-    target = Path(path)
+    target = Path(os.path.realpath(path))
     try:
+        if target.exists() and not target.is_file():
+            with open(target, "wb") as stream:
+                stream.write(data)
+            return
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
         try:

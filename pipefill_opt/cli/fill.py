@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from pipefill_opt.fill.plan import FillPlan
     from pipefill_opt.fill.problem import FillProblem
     from pipefill_opt.report.solution import Report
-    from pipefill_opt.solve.result import Limits, Solution
+    from pipefill_opt.solve.result import Solution
 
 BASELINES = ("greedy", "greedy-all")
+BASELINE_SECONDS, INTERRUPTED_SECONDS = 10.0, 1.0
+"""How long each of them may take at most: beside a search that ended by itself, and after Ctrl-C."""
 
 
 def register(commands: Any) -> None:
@@ -67,8 +69,7 @@ def register(commands: Any) -> None:
 
 def run_solve(arguments: argparse.Namespace) -> int:
     """`pipefill solve INSTANCE`."""
-    from pipefill_opt.files import write_text
-    from pipefill_opt.fill.plan_file import plan_text, read_plan
+    from pipefill_opt.fill.plan_file import read_plan
     from pipefill_opt.fill.read import read_instance
     from pipefill_opt.report import solution as rendering
 
@@ -85,11 +86,10 @@ def run_solve(arguments: argparse.Namespace) -> int:
             gap=arguments.gap,
             seed_number=arguments.seed,
             start=start,
+            output=arguments.output,
         )
     except InputError as error:
         raise error.located(file=arguments.instance) from None
-    if arguments.output:
-        write_text(arguments.output, plan_text(problem, report.plan))
     if arguments.gantt:
         write_picture(arguments.gantt, problem, report.plan)
     if arguments.trace:
@@ -114,14 +114,17 @@ def search(
     gap: Any = 0,
     seed_number: int = 0,
     start: FillPlan | None = None,
+    output: Path | None = None,
 ) -> Report:
     """Solve, with progress on stderr and Ctrl-C; beside it both greedy plans, re-timing and the reasons for what stays empty.
 
-    Raises InfeasibleError or LimitError where there is no plan.
+    The plan is written to `output` as soon as it is found. Raises InfeasibleError or LimitError where there is no plan.
     """
     from fractions import Fraction
 
     from pipefill_opt.cli.search import Monitor, watched
+    from pipefill_opt.files import write_text
+    from pipefill_opt.fill.plan_file import plan_text
     from pipefill_opt.report.solution import report
     from pipefill_opt.solve.facade import solve
     from pipefill_opt.solve.result import Limits
@@ -129,24 +132,38 @@ def search(
     monitor, stop = Monitor(), Event()
     limits = Limits(time=time_limit, gap=Fraction(gap), seed=seed_number, stop=stop, on_progress=monitor.note)
     found = watched(lambda: solve(problem, solver=solver, limits=limits, start=start), monitor, stop)
-    _require_plan(found)
-    return report(problem, found, baselines(problem, found, Limits(seed=seed_number)))
+    plan = _require_plan(found)
+    if output:
+        write_text(output, plan_text(problem, plan))
+    patience = INTERRUPTED_SECONDS if stop.is_set() else BASELINE_SECONDS
+    return report(problem, found, baselines(problem, found, min(patience, time_limit or patience)))
 
 
-def baselines(problem: FillProblem, found: Solution, limits: Limits) -> tuple[Solution, ...]:
-    """PipeFill's greedy on contiguous bubbles and on all of them."""
+def baselines(problem: FillProblem, found: Solution, seconds: float) -> tuple[Solution, ...]:
+    """PipeFill's greedy on contiguous bubbles and on all of them, each for at most `seconds`; a signal ends them sooner."""
+    from pipefill_opt.cli.search import Monitor, watched
     from pipefill_opt.solve.facade import solve
+    from pipefill_opt.solve.result import Limits
 
-    return tuple(found if found.solver == name else solve(problem, solver=name, limits=limits) for name in BASELINES)
+    monitor, stop = Monitor(), Event()
+    limits = Limits(time=seconds, seed=found.seed, stop=stop, on_progress=monitor.note)
+
+    def run() -> tuple[Solution, ...]:
+        return tuple(
+            found if found.solver == name else solve(problem, solver=name, limits=limits) for name in BASELINES
+        )
+
+    return watched(run, monitor, stop)
 
 
-def _require_plan(found: Solution) -> None:
+def _require_plan(found: Solution) -> FillPlan:
     from pipefill_opt.solve.result import Outcome
 
     if found.outcome is Outcome.INFEASIBLE:
         raise InfeasibleError(f"there is no plan ({found.reason}, {found.bound_origin})")
     if found.plan is None:
         raise LimitError(f"no plan found: {found.reason} after {found.seconds:.1f} s")
+    return found.plan
 
 
 def write_picture(path: Path, problem: FillProblem, plan: FillPlan) -> None:

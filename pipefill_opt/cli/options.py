@@ -42,6 +42,19 @@ def output_path(text: str) -> Path:
     return path
 
 
+def refuse_overlap(arguments: argparse.Namespace) -> None:
+    """InputError where a file to write is a file to read, or is to be written twice. Outputs are `Path`, inputs text."""
+    used = {os.path.realpath(value): value for value in vars(arguments).values() if isinstance(value, str)}
+    for name, value in vars(arguments).items():
+        if not isinstance(value, Path) or (value.exists() and not value.is_file()):
+            continue
+        if os.path.realpath(value) in used:
+            raise InputError(
+                "expected a file that this command does not read or write already", value=value, where=name
+            )
+        used[os.path.realpath(value)] = str(value)
+
+
 def picture_path(text: str) -> Path:
     """A picture to write: SVG or PNG by its name."""
     path = output_path(text)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from pipefill_opt import __version__
 from pipefill_opt.cli import data, demo, fill, main_job, rank
-from pipefill_opt.cli.options import Parser
+from pipefill_opt.cli.options import Parser, refuse_overlap
 from pipefill_opt.errors import PipefillError
 
 INTERRUPTED = 130
@@ -39,6 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     debug = "--debug" in words
     try:
         arguments = parser().parse_args(words)
+        refuse_overlap(arguments)
         with _log_on_stderr(logging.DEBUG if debug else logging.INFO if arguments.verbose else logging.WARNING):
             code: int = arguments.run(arguments)
         sys.stdout.flush()

@@ -17,7 +17,7 @@ from pipefill_opt.fill.retime import Slowdown, retime
 from pipefill_opt.report.explanation import explanation_document, rest_lines
 from pipefill_opt.report.figures import Figures, figures
 from pipefill_opt.report.tables import csv_text, exact_number, percent, text_table
-from pipefill_opt.solve.result import Outcome, Solution
+from pipefill_opt.solve.result import Outcome, Reason, Solution
 from pipefill_opt.units import format_time
 
 JITTER = Fraction(1, 20)
@@ -114,6 +114,9 @@ def _comparison(result: Report) -> list[str]:
     for name, value in comparison(result):
         share = "" if value is None or not bound else percent(value / bound)
         rows.append((name, _value(result.problem, value), share))
+    for place, found in enumerate(result.baselines):
+        if found.reason is not Reason.HEURISTIC:
+            rows[place] = (f"{rows[place][0]} ({found.reason})", *rows[place][1:])
     return text_table(("plan", "value", "of bound"), rows)
 
 

@@ -12,7 +12,7 @@ import pytest
 from pipefill_opt import __version__
 from pipefill_opt.cli import run
 from pipefill_opt.errors import CertificateError, InfeasibleError, InputError, LimitError
-from tests.cli.samples import Shell
+from tests.cli.samples import INSTANCE, MAIN, Shell
 
 COMMANDS = ["bubbles", "import", "export", "solve", "certify", "explain", "schema", "instances", "versions", "demo"]
 HEAVY = ["numpy", "numba", "scipy", "networkx", "pulp", "highspy", "ortools", "yaml", "jsonschema", "matplotlib"]
@@ -116,3 +116,24 @@ def test_module_runs_and_a_closed_pipe_is_quiet(shell: Shell) -> None:
 def test_the_console_script_is_declared() -> None:
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
     assert 'pipefill = "pipefill_opt.cli:entry"' in text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["solve", "instance.yaml", "-o", "instance.yaml"],
+        ["solve", "instance.yaml", "-o", "link.yaml"],
+        ["solve", "instance.yaml", "-o", "new.svg", "--gantt", "./new.svg"],
+        ["bubbles", "main.yaml", "--gantt", "a.svg", "--trace", "a.svg"],
+    ],
+)
+def test_no_output_replaces_an_input_or_another_output(shell: Shell, words: list[str]) -> None:
+    shell.write("instance.yaml", INSTANCE)
+    shell.write("main.yaml", MAIN)
+    (shell.folder / "link.yaml").symlink_to("instance.yaml")
+    before = {path.name: path.read_text() for path in shell.folder.iterdir()}
+    ran = shell(*words)
+    assert ran.code == 2
+    assert len(ran.lines) == 1
+    assert "expected a file that this command does not read or write already" in ran.err
+    assert {path.name: path.read_text() for path in shell.folder.iterdir()} == before

@@ -10,13 +10,17 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
+from pipefill_opt.cli.fill import baselines
 from pipefill_opt.cli.search import Monitor, progress_line, watched
-from pipefill_opt.solve.result import Progress
-from tests.cli.samples import Shell
+from pipefill_opt.fill.read import read_instance
+from pipefill_opt.solve.facade import solve
+from pipefill_opt.solve.result import Progress, Reason, Solution
+from tests.cli.samples import INSTANCE, Shell
 
 
 class Stream(io.StringIO):
@@ -146,3 +150,28 @@ def test_a_second_signal_quits_at_once() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=30)
     assert done.returncode == 130
     assert done.stderr.count("\n") == 1
+
+
+def test_the_plan_is_written_before_greedy_is_run_for_comparison(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell.write("i.yaml", INSTANCE)
+    seen: list[float] = []
+
+    def stopped(problem: object, found: Solution, seconds: float) -> tuple[Solution, ...]:
+        assert (shell.folder / "plan.json").exists()
+        seen.append(seconds)
+        return (replace(found, reason=Reason.TIME_LIMIT), found)
+
+    monkeypatch.setattr("pipefill_opt.cli.fill.baselines", stopped)
+    ran = shell("solve", "i.yaml", "--time-limit", "7", "-o", "plan.json")
+    assert ran.code == 0
+    assert seen == [7]
+    assert "greedy, contiguous bubbles (time limit) " in ran.out
+
+
+def test_greedy_for_comparison_ends_at_its_own_limit(shell: Shell) -> None:
+    shell.write("i.yaml", INSTANCE)
+    problem = read_instance(shell.folder / "i.yaml")
+    found = solve(problem)
+    contiguous, every = baselines(problem, found, 1e-9)
+    assert contiguous.reason is every.reason is Reason.TIME_LIMIT
+    assert [plan.reason for plan in baselines(problem, found, 60)] == [Reason.HEURISTIC] * 2
