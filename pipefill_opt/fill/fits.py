@@ -16,7 +16,7 @@ def misfits(problem: FillProblem) -> tuple[str, ...]:
     lines = []
     for job in problem.jobs:
         reasons = [
-            _misfit(problem, device, job, configuration)
+            misfit(problem, device, job, configuration)
             for device in problem.devices
             if device.name in job.devices
             for configuration in job.configurations
@@ -26,7 +26,7 @@ def misfits(problem: FillProblem) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _misfit(problem: FillProblem, device: DeviceClass, job: Job, configuration: Configuration) -> str:
+def misfit(problem: FillProblem, device: DeviceClass, job: Job, configuration: Configuration) -> str:
     """Why not even one pass (repeat) or one operator (else) of the chain can run here, or an empty text.
 
     Every stop of a kept job leaves its resident bytes on the device; a swapped one is moved in and out. Only what no

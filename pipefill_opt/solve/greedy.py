@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Final
 
+from pipefill_opt.fill.fits import misfit
 from pipefill_opt.fill.problem import FillBubble
 from pipefill_opt.solve.device import Compiled, DevicePlan, DeviceProblem, Room, Run, Visit
 from pipefill_opt.solve.reach import reach_alone
@@ -53,10 +54,12 @@ def greedy(compiled: Compiled, iterations: int, kinds: Kinds, watch: Watch) -> l
         for j, job in enumerate(problem.jobs):
             if device_class.name not in job.devices:
                 continue
-            for k in range(len(job.configurations)):
+            for k, configuration in enumerate(job.configurations):
                 if watch.ended():
                     break
                 device = compiled.device(c, ((j, k),), iterations)
+                if misfit(problem, device_class, job, configuration):
+                    continue
                 rooms = tuple(Room(0, 0) if shut else room for room, shut in zip(device.rooms, closed, strict=True))
                 plan = pack(replace(device, rooms=rooms))
                 value = plan.value(device)
