@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -198,3 +199,35 @@ def test_without_delays_it_is_the_timeline(name: str, tmp_path: Path) -> None:
     if inner:
         delay[np.argmax(delay[:inner])] += times.makespan
         assert main.iteration(main.duration, delay[:inner], gate, runs=1)[0] > times.makespan
+
+
+@pytest.mark.parametrize(("iteration", "late"), [(0, False), (1, True)])
+def test_work_of_a_bubble_that_wraps_delays_the_next_iteration(iteration: int, late: bool, tmp_path: Path) -> None:
+    """Two iterations that alternate: what overruns in the second one's last bubble delays the first one, as they repeat."""
+    problem, plan = filled(tmp_path, MAINS["1f1b"], extra=20, iterations=2)
+    (device,) = (d for d in problem.devices if d.main_device == 1)
+    last = device.bubbles[-1]
+    assert last.start + last.length > problem.period
+    patterns = [
+        replace(
+            pattern,
+            phases=tuple(
+                replace(
+                    phase,
+                    occurrences=tuple(
+                        occurrence
+                        for occurrence in phase.occurrences
+                        if pattern.device == device.name
+                        and occurrence.bubble == len(device.bubbles) - 1
+                        and occurrence.iteration == iteration
+                    ),
+                )
+                for phase in pattern.phases
+            ),
+        )
+        for pattern in plan.patterns
+    ]
+    only = replace(plan, patterns=tuple(patterns))
+    first = retime(problem, only, jitter=Fraction(0), iterations=1)
+    assert (first.mean > 0) is late
+    assert retime(problem, only, jitter=Fraction(0), iterations=2).mean > 0
