@@ -1,9 +1,10 @@
 PYTHON ?= python3.11
+PYTHON312 ?= python3.12
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help install check test demo bench repro clean
+.PHONY: help install check test demo bench repro compat clean
 
 help:  ## show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -34,5 +35,13 @@ bench: $(STAMP)  ## speed and memory, as ratios
 repro: $(STAMP)  ## reproduce published figures
 	$(BIN)/python -m paper_repro.pipefill_bubbles -o out/repro
 
+compat:  ## the MILP tests on PuLP 4, with a Python 3.12 or newer: make compat PYTHON312=python3.12
+	@$(PYTHON312) -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null \
+	  || { echo "skipped: no Python 3.12 at '$(PYTHON312)', and PuLP 4 needs it" >&2; exit 0; } \
+	  && test -d .venv-compat || $(PYTHON312) -m venv .venv-compat \
+	  && .venv-compat/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' 'pulp>=4,<5' \
+	  && .venv-compat/bin/python -m pytest tests/solve/test_milp.py tests/solve/test_maximize.py tests/solve/test_mps.py \
+	     tests/solve/test_direct.py tests/solve/test_by_program.py tests/solve/test_facade.py tests/solve/test_start.py
+
 clean:  ## remove what the targets made
-	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-compat out build dist .pytest_cache .mypy_cache .ruff_cache
