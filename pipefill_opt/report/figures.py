@@ -75,6 +75,7 @@ def figures(problem: FillProblem, plan: FillPlan) -> Figures:
     samples: dict[str, Fraction] = defaultdict(Fraction)
     useful = Fraction(0)
     copies: dict[str, int] = defaultdict(int)
+    worth = {(job.name, c.name): _useful(job, c) for job in problem.jobs for c in job.configurations}
     for pattern in plan.patterns:
         speed, phase = problem.device(pattern.device).speed, pattern.phases[0]
         share = Fraction(pattern.multiplicity, iterations)
@@ -85,7 +86,7 @@ def figures(problem: FillProblem, plan: FillPlan) -> Figures:
             configuration = job.configuration(phase.slots[index].configuration)
             operator = configuration.operators[first]
             fill[job.name] += share * times * scaled_ticks(operator.duration, speed)
-            useful += share * times * _useful(job, configuration)[first]
+            useful += share * times * worth[job.name, configuration.name][first]
             laps[job.name] += share * times / len(configuration.operators)
             samples[job.name] += share * times * configuration.samples / len(configuration.operators)
     return Figures(

@@ -115,7 +115,7 @@ def _comparison(result: Report) -> list[str]:
         share = "" if value is None or not bound else percent(value / bound)
         rows.append((name, _value(result.problem, value), share))
     for place, found in enumerate(result.baselines):
-        if found.reason is not Reason.HEURISTIC:
+        if found.reason not in (Reason.HEURISTIC, Reason.PROVED):
             rows[place] = (f"{rows[place][0]} ({found.reason})", *rows[place][1:])
     return text_table(("plan", "value", "of bound"), rows)
 

@@ -153,9 +153,10 @@ class _Kinds:
 def _kind(device: DeviceProblem) -> _Kind | None:
     """What a single slot is on a device of its own; None if it can do nothing there."""
     slot = device.slots[0]
+    moves = least_moves(slot)
     headroom = []
     for k in range(slot.length if device.repeat else 1):
-        time = device.enter + slot.ticks[k] + device.leave + least_moves(slot)
+        time = device.enter + slot.ticks[k] + device.leave + moves
         free = [room.free for room in device.rooms if room.usable >= time]
         headroom.append(max(free, default=-1) - slot.resident - slot.memory[k])
     stays = slot.resident + (min(slot.carry) if device.repeat else 0) if slot.keep else 0
@@ -164,7 +165,7 @@ def _kind(device: DeviceProblem) -> _Kind | None:
     return _Kind(
         least=sum(slot.ticks) if device.repeat else slot.ticks[0],
         shortest=min(slot.ticks),
-        moves=least_moves(slot),
+        moves=moves,
         headroom=min(headroom),
         stays=stays,
         items=tuple(knapsack_items(device, slot)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import accumulate
 from math import gcd, lcm
 
 from pipefill_opt.errors import InputError
@@ -118,12 +119,13 @@ class DevicePlan:
 
     def value(self, device: DeviceProblem) -> int:
         """Sum of the values of the operators done, in units of `device.unit`."""
+        before = [list(accumulate(slot.value * 2, initial=0)) for slot in device.slots]
         total = 0
         for visit in self.visits:
             for run in visit.runs:
-                value = device.slots[run.slot].value
-                laps, rest = divmod(run.count, len(value))
-                total += laps * sum(value) + sum(value[(run.first + k) % len(value)] for k in range(rest))
+                laps, rest = divmod(run.count, device.slots[run.slot].length)
+                worth = before[run.slot]
+                total += laps * worth[device.slots[run.slot].length] + worth[run.first + rest] - worth[run.first]
         return total
 
 

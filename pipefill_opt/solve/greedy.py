@@ -61,7 +61,7 @@ def greedy(compiled: Compiled, iterations: int, kinds: Kinds, watch: Watch) -> l
                 if misfit(problem, device_class, job, configuration):
                     continue
                 rooms = tuple(Room(0, 0) if shut else room for room, shut in zip(device.rooms, closed, strict=True))
-                plan = pack(replace(device, rooms=rooms))
+                plan = pack(replace(device, rooms=rooms), watch)
                 value = plan.value(device)
                 if value:
                     offers.append(Choice(device, plan, value, 0))
@@ -79,14 +79,16 @@ def greedy(compiled: Compiled, iterations: int, kinds: Kinds, watch: Watch) -> l
     return taken
 
 
-def pack(device: DeviceProblem) -> DevicePlan:
-    """The greedy plan of a device with one slot; empty where nothing fits."""
+def pack(device: DeviceProblem, watch: Watch | None = None) -> DevicePlan:
+    """The greedy plan of a device with one slot; empty where nothing fits. When `watch` ends, the best of the starts tried so far."""
     slot = device.slots[0]
     steps = _Steps(device)
     best_done, best_start, best_counts = 0, 0, [0]
     rooms = device.iterations * len(device.rooms)
     starts = range(min(slot.length, max(1, ROOM_VISITS // max(1, rooms))) if device.repeat else 1)
     for start in starts:
+        if watch is not None and watch.ended():
+            break
         if steps.may_stand(start, fresh=not device.repeat):
             counts = steps.walk(start)
             if device.repeat:
@@ -106,6 +108,8 @@ class _Steps:
         different = {room: number for number, room in enumerate(self._reach)}
         self._rooms = list(self._reach)
         self._numbers = [different[room] for room in device.rooms] * device.iterations
+        self._lap = sum(self.slot.ticks)
+        self._ticks = list(accumulate(self.slot.ticks * 2, initial=0))
         self._known: list[list[int | None]] = [[None] * (self.slot.length + 1) for _ in self._rooms]
 
     def may_stand(self, position: int, *, fresh: bool = False) -> bool:
@@ -117,9 +121,9 @@ class _Steps:
     def fits(self, room: Room, position: int, count: int, *, fresh: bool) -> bool:
         """Rule 1, transfers included, and rule 5 after it."""
         slot, device = self.slot, self.device
-        n = slot.length
-        ticks = sum(slot.ticks) * (count // n) + sum(slot.ticks[(position + k) % n] for k in range(count % n))
-        end = (position + count) % n
+        laps, rest = divmod(count, slot.length)
+        ticks = self._lap * laps + self._ticks[position + rest] - self._ticks[position]
+        end = (position + count) % slot.length
         into = slot.move_in_fresh if fresh else slot.move_in[position]
         total = device.enter + into + ticks + slot.move_out[end] + device.leave
         return total <= room.usable and self.may_stand(end)
