@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pipefill_opt.cli.options import add_common, seconds
+from pipefill_opt.cli.options import add_common, folder_path, seconds
 
 INSTANCE = "freeride/3.6b-m4-demo.yaml"
 
@@ -15,7 +15,9 @@ INSTANCE = "freeride/3.6b-m4-demo.yaml"
 def register(commands: Any) -> None:
     """Add the command to the parser."""
     demo = commands.add_parser("demo", help="solve a real instance (FreeRide's side tasks), show and draw the plan")
-    demo.add_argument("-o", "--output", type=Path, default=Path("out/demo"), metavar="DIR", help="default: out/demo")
+    demo.add_argument(
+        "-o", "--output", type=folder_path, default=Path("out/demo"), metavar="DIR", help="default: out/demo"
+    )
     demo.add_argument("--time-limit", type=seconds, default=30.0, metavar="S", help="default: 30")
     add_common(demo)
     demo.set_defaults(run=run_demo)

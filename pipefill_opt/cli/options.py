@@ -42,6 +42,12 @@ def output_path(text: str) -> Path:
     return path
 
 
+def folder_path(text: str) -> Path:
+    """A folder that exists or can be made, as far as that can be told before the work begins."""
+    output_path(os.path.join(text, "file"))
+    return Path(text)
+
+
 def refuse_overlap(arguments: argparse.Namespace) -> None:
     """InputError where a file to write is a file to read, or is to be written twice. Outputs are `Path`, inputs text."""
     used = {os.path.realpath(value): value for value in vars(arguments).values() if isinstance(value, str)}

@@ -6,12 +6,13 @@ import logging
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 
 from pipefill_opt import __version__
 from pipefill_opt.cli import data, demo, fill, main_job, rank
 from pipefill_opt.cli.options import Parser, refuse_overlap
-from pipefill_opt.errors import PipefillError
+from pipefill_opt.errors import InputError, PipefillError
 
 INTERRUPTED = 130
 BUG = 70
@@ -36,6 +37,7 @@ def parser() -> Parser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; the exit code. Never raises, whatever the input."""
     words = list(sys.argv[1:] if argv is None else argv)
+    _prepare_streams()
     debug = "--debug" in words
     try:
         arguments = parser().parse_args(words)
@@ -49,8 +51,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(f"error: {error}")
         return error.exit_code
     except BrokenPipeError:  # the reader has gone: nothing more to say, and nothing to flush at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_stdout()
         return 0
+    except OSError as error:  # files report their own: this is stdout
+        _say(f"error: stdout: expected a writable place ({error.strerror or error})")
+        _forget_stdout()
+        return InputError.exit_code
     except KeyboardInterrupt:
         _say("interrupted")
         return INTERRUPTED
@@ -63,8 +69,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+def _prepare_streams() -> None:
+    """Names that the terminal cannot spell are written with escapes; a closed stream swallows what it is given."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  (open for the life of the process)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _forget_stdout() -> None:
+    """Nothing is left to be flushed at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    with suppress(OSError):  # nobody can be told that stderr is full
+        print(line, file=sys.stderr, flush=True)
 
 
 class _Line(logging.Formatter):

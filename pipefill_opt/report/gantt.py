@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +44,7 @@ LETTER_INCHES = 0.062
 
 def draw(picture: Picture, form: str) -> bytes:
     """The picture as `svg` or `png`."""
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # no talk of its cache folder
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -91,6 +91,8 @@ def _head(result: Report) -> list[str]:
     unit = "useful GPU time" if _in_time(problem) else "value"
     iterations = result.plan.iterations or problem.iterations
     gap = "unknown" if solution.gap is None else percent(solution.gap, 3)
+    if solution.bound and not solution.objective:
+        gap = "the whole bound: this plan fills nothing"
     lines = [
         f"{problem.name}: {_counted(result.figures.devices, 'device', 'devices')} in "
         f"{_counted(len(problem.devices), 'class', 'classes')}, "

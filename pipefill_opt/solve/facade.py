@@ -111,7 +111,6 @@ def solve(
         )
     if start is not None and solver in SOLVERS and not SOLVERS[solver].exact:
         raise InputError("expected an exact solver for a plan to start from", value=solver, where="solver")
-    watch = Watch(limits if limits is not None else Limits())
     notes: list[str] = []
     if solver == AUTO:
         solver = "dp"
@@ -119,10 +118,12 @@ def solve(
     chosen = SOLVERS[solver]
     compiled = compile_problem(problem)
     if chosen.kinds is not None:
+        watch = Watch(limits if limits is not None else Limits())
         answer = search_greedy(compiled, chosen.kinds, watch)
     else:
         known = None if start is None else start_from(compiled, start)
         solve_length = _length_solver(compiled, chosen, AUTO_DEVICE if notes else chosen.device)
+        watch = Watch(limits if limits is not None else Limits())  # loading a solver is no part of its time
         answer = search_exact(compiled, solve_length, watch, known)
     return _solution(compiled, chosen, answer, watch, tuple(notes))
 

@@ -17,6 +17,8 @@ from pipefill_opt.solve.watch import Watch
 
 SHORTEST_SHARE: Final = 1.0
 """Seconds that one H gets at the least."""
+GREEDY_SECONDS: Final = 1.0
+"""Seconds that greedy gets at the least, however short the limit: its plans are the first incumbents."""
 
 
 class LengthSolver(Protocol):
@@ -75,8 +77,9 @@ def search_exact(
     """
     best = _Best(compiled)
     starts: dict[int, Sequence[Choice]] = {}
+    patient = watch.at_least(GREEDY_SECONDS)
     for iterations in lengths(compiled):
-        starts[iterations] = greedy(compiled, iterations, every_kind, watch)
+        starts[iterations] = greedy(compiled, iterations, every_kind, patient)
         if known is not None and known[0] == iterations:
             starts[iterations] = max(starts[iterations], known[1], key=lambda choices: rate(choices, iterations))
         best.keep(starts[iterations], iterations)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from time import monotonic
 
@@ -40,6 +40,11 @@ class Watch:
         time = None if self.limits.time is None else max(0.0, self.limits.time - self.seconds())
         work = None if self.limits.work is None else max(0.0, self.limits.work - self.work)
         return Limits(time=time, work=work, gap=gap, seed=self.limits.seed, stop=self.limits.stop)
+
+    def at_least(self, seconds: float) -> Watch:
+        """The same watch, but one whose time does not end before `seconds`."""
+        time = None if self.limits.time is None else max(self.limits.time, seconds)
+        return Watch(replace(self.limits, time=time), self.began, self.work)
 
     def report(self, value: Fraction | None, bound: Fraction | None, note: str = "") -> None:
         """Tell the listener, if any, the best value and bound so far."""

@@ -137,3 +137,38 @@ def test_no_output_replaces_an_input_or_another_output(shell: Shell, words: list
     assert len(ran.lines) == 1
     assert "expected a file that this command does not read or write already" in ran.err
     assert {path.name: path.read_text() for path in shell.folder.iterdir()} == before
+
+
+def piped(words: list[str], *, shell: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = f"{sys.executable} -m pipefill_opt.cli {' '.join(words)} {shell}"
+    variables = {**os.environ, **environment}
+    return subprocess.run(
+        command, shell=True, capture_output=True, text=True, check=False, cwd=folder, env=variables, timeout=60
+    )
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this system")
+def test_a_full_stdout_is_one_line(tmp_path: Path) -> None:
+    done = piped(["schema", "main"], shell="> /dev/full", folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "error: stdout: expected a writable place (No space left on device)\n"
+
+
+def test_a_closed_stdout_swallows_what_it_is_given(tmp_path: Path) -> None:
+    done = piped(["schema", "main"], shell=">&-", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_names_that_the_terminal_cannot_spell(shell: Shell) -> None:
+    shell.write("instance.yaml", INSTANCE.replace("bert", "bért→"))
+    done = piped(["solve", "instance.yaml"], shell="", folder=shell.folder, PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    assert "b\\xe9rt\\u2192" in done.stdout
+
+
+def test_a_folder_that_cannot_be_made_is_told_before_the_work(shell: Shell) -> None:
+    shell.write("file", "text")
+    ran = shell("demo", "-o", "file/inside")
+    assert ran.code == 2
+    assert len(ran.lines) == 1
+    assert "expected a writable place" in ran.err

@@ -201,3 +201,13 @@ def test_a_plan_that_breaks_a_rule_never_leaves(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(facade, "search_exact", wrong)
     with pytest.raises(CertificateError, match="a bug of ours"):
         solve(shared())
+
+
+@pytest.mark.parametrize("name", ["auto", "dp", "cpsat", "milp", "cpsat-direct"])
+def test_greedy_is_the_first_incumbent_however_short_the_limit(name: str) -> None:
+    problem = shared()
+    greedy = solve(problem, solver="greedy-all").objective
+    found = solve(problem, solver=name, limits=Limits(time=1e-6))
+    assert greedy
+    assert found.objective is not None
+    assert found.objective >= greedy
