@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help install check test demo bench repro compat clean
+.PHONY: help install check test demo bench repro agreement compat clean
 
 help:  ## show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -34,6 +34,9 @@ bench: $(STAMP)  ## speed and memory, as ratios
 
 repro: $(STAMP)  ## reproduce published figures
 	$(BIN)/python -m paper_repro.pipefill_bubbles -o out/repro
+
+agreement: $(STAMP)  ## every solver against brute force on all 2,000 random problems (six minutes)
+	$(BIN)/python -m tests.solve.agreement --seeds 2000
 
 compat:  ## the MILP tests on PuLP 4, with a Python 3.12 or newer: make compat PYTHON312=python3.12
 	@$(PYTHON312) -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null \
