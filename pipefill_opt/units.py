@@ -21,11 +21,8 @@ BYTE_UNITS.update({f"{p}B": 1000**k for k, p in enumerate("kMGTP", start=1)})
 BYTE_UNITS.update({f"{p}iB": 1024**k for k, p in enumerate("KMGTP", start=1)})
 BYTE_UNITS["KB"] = 1000
 
-_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?"
+_NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 _QUANTITY = re.compile(rf"^({_NUMBER})\s*([A-Za-zµ]+)?(/s)?$")
-
-Number = int | Decimal | Fraction
-"""What the readers hand on; binary floats never."""
 
 
 def exact(value: object, *, what: str = "a number") -> Fraction:

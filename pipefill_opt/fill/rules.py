@@ -100,10 +100,15 @@ def work_ticks(standing: Standing, segment: Segment, speed: Fraction) -> int:
     """Ticks of the segment's operators, each rounded up by itself."""
     chain = standing.configuration.operators
     laps, rest = divmod(segment.count, len(chain))
-    total = sum(_ceiling(chain[(segment.first + step) % len(chain)].duration / speed) for step in range(rest))
+    total = sum(_on_device(chain[(segment.first + step) % len(chain)], speed) for step in range(rest))
     if laps:
-        total += laps * sum(_ceiling(operator.duration / speed) for operator in chain)
+        total += laps * sum(_on_device(operator, speed) for operator in chain)
     return total
+
+
+def _on_device(operator: Operator, speed: Fraction) -> int:
+    """ceil(duration / speed)."""
+    return -(-operator.duration * speed.denominator // speed.numerator)
 
 
 def _ceiling(number: Fraction) -> int:

@@ -36,8 +36,3 @@ def operator_values(job: Job, configuration: Configuration) -> tuple[Fraction, .
         else:
             values.append(Fraction(share))
     return tuple(values)
-
-
-def iteration_value(job: Job, configuration: Configuration) -> Fraction:
-    """Value of one iteration of the chain, before the job's weight."""
-    return sum(operator_values(job, configuration), Fraction(0))
