@@ -7,11 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from pipefill_opt.fill.certificate import Violation
 from pipefill_opt.fill.plan import FillPlan, Phase, Slot
 from pipefill_opt.fill.problem import Configuration, DeviceClass, FillProblem, Job, Objective
-from pipefill_opt.fill.rules import Standing, begins_at_its_first_operator, ends_where_it_began, replay_phase
+from pipefill_opt.fill.rules import (
+    Chain,
+    Standing,
+    begins_at_its_first_operator,
+    chain_on_device,
+    ends_where_it_began,
+    replay_phase,
+)
 from pipefill_opt.fill.structure import CopyKey, copy_key, main_iterations, phase_place
 
 
@@ -49,17 +57,19 @@ def replay(problem: FillProblem, plan: FillPlan) -> tuple[list[Violation], list[
     violations: list[Violation] = []
     visits: list[Visit] = []
     lives: dict[CopyKey, _Life] = {}
+    chains: dict[tuple[str, str, Fraction], Chain] = {}
     for start, index, number in _in_order_of_time(plan, turn):
         pattern, phase = plan.patterns[index], plan.patterns[index].phases[number]
         place = phase_place(plan, index, number)
+        device = problem.device(pattern.device)
         keys = [copy_key(index, number, position, slot) for position, slot in enumerate(phase.slots)]
         work = _operators_done(phase)
         violations += _begin(problem, phase, start, work, [lives.get(key) for key in keys], place)
         standings = [
-            _standing(problem, slot, lives.get(key), operators)
+            _standing(problem, slot, lives.get(key), operators, device.speed, chains)
             for slot, key, operators in zip(phase.slots, keys, work, strict=True)
         ]
-        violations += _run(problem, problem.device(pattern.device), phase, standings, place)
+        violations += _run(problem, device, phase, standings, place)
         repetitions = phase.repetitions or (None if problem.repeat else 1)
         end = None if repetitions is None else start + turn * repetitions
         for key, standing, operators in zip(keys, standings, work, strict=True):
@@ -102,7 +112,14 @@ def _operators_done(phase: Phase) -> list[int]:
     return done
 
 
-def _standing(problem: FillProblem, slot: Slot, life: _Life | None, work: int) -> Standing:
+def _standing(
+    problem: FillProblem,
+    slot: Slot,
+    life: _Life | None,
+    work: int,
+    speed: Fraction,
+    chains: dict[tuple[str, str, Fraction], Chain],
+) -> Standing:
     """A slot at its phase's beginning. A copy that has done nothing yet carries something only in the steady state."""
     job = problem.job(slot.job)
     configuration = job.configuration(slot.configuration)
@@ -112,7 +129,10 @@ def _standing(problem: FillProblem, slot: Slot, life: _Life | None, work: int) -
         carried = configuration.operators[slot.first - 1].carry
     else:
         carried = 0
-    return Standing(job, configuration, slot.first, carried)
+    key = (slot.job, slot.configuration, speed)
+    if key not in chains:
+        chains[key] = chain_on_device(configuration, speed)
+    return Standing(job, configuration, chains[key], slot.first, carried)
 
 
 def _begin(

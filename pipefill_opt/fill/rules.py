@@ -5,10 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 
 from pipefill_opt.fill.certificate import Violation
 from pipefill_opt.fill.plan import Occurrence, Phase, Segment
 from pipefill_opt.fill.problem import Configuration, DeviceClass, FillProblem, Job, Operator
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A configuration on a device. elapsed[k]: ticks of its first k operators; heaviest: the most bytes an operator takes."""
+
+    elapsed: Sequence[int]
+    heaviest: int
+
+
+def chain_on_device(configuration: Configuration, speed: Fraction) -> Chain:
+    """The configuration's operators on a device of this speed, each ceil(duration / speed) ticks."""
+    ticks = (-(-operator.duration * speed.denominator // speed.numerator) for operator in configuration.operators)
+    heaviest = max(operator.memory for operator in configuration.operators)
+    return Chain(tuple(accumulate(ticks, initial=0)), heaviest)
 
 
 @dataclass(slots=True)
@@ -17,6 +33,7 @@ class Standing:
 
     job: Job
     configuration: Configuration
+    chain: Chain
     position: int
     carried: int
 
@@ -75,7 +92,7 @@ def replay_occurrence(
             inside.add(segment.slot)
         yield from states_its_packed_start(segment, clock, here)
         yield from operators_fit_memory(bubble.free, standings, inside, segment, here)
-        clock += work_ticks(standing, segment, device.speed)
+        clock += work_ticks(standing.chain, segment)
         standing.finish(segment)
         if not standing.job.keep and last[segment.slot] == index:
             clock += move_ticks(standing, problem.switch.d2h)
@@ -96,19 +113,11 @@ def move_ticks(standing: Standing, bandwidth: Fraction | None) -> int:
     return _ceiling(Fraction(standing.held * 10**9) / bandwidth)
 
 
-def work_ticks(standing: Standing, segment: Segment, speed: Fraction) -> int:
-    """Ticks of the segment's operators, each rounded up by itself."""
-    chain = standing.configuration.operators
-    laps, rest = divmod(segment.count, len(chain))
-    total = sum(_on_device(chain[(segment.first + step) % len(chain)], speed) for step in range(rest))
-    if laps:
-        total += laps * sum(_on_device(operator, speed) for operator in chain)
-    return total
-
-
-def _on_device(operator: Operator, speed: Fraction) -> int:
-    """ceil(duration / speed)."""
-    return -(-operator.duration * speed.denominator // speed.numerator)
+def work_ticks(chain: Chain, segment: Segment) -> int:
+    """Ticks of the segment's operators, which go on cyclically past the chain's end."""
+    elapsed = chain.elapsed
+    laps, end = divmod(segment.first + segment.count, len(elapsed) - 1)
+    return laps * elapsed[-1] + elapsed[end] - elapsed[segment.first]
 
 
 def _ceiling(number: Fraction) -> int:
@@ -144,6 +153,8 @@ def operators_fit_memory(
     standing = standings[segment.slot]
     others = sum(standings[index].held for index in inside if index != segment.slot)
     base = others + standing.configuration.resident
+    if base + standing.chain.heaviest <= free:
+        return
     index, operator = max(standing.operators(segment), key=lambda entry: entry[1].memory)
     if base + operator.memory > free:
         yield Violation(

@@ -6,6 +6,9 @@ from fractions import Fraction
 
 import pytest
 
+from pipefill_opt.fill.plan import Segment
+from pipefill_opt.fill.problem import Configuration, Operator
+from pipefill_opt.fill.rules import chain_on_device, work_ticks
 from tests.fill.samples import Change, codes, drop, operator, problem, put, verdict
 
 SECOND = "patterns.0.occurrences.1.segments"
@@ -298,3 +301,14 @@ def test_nothing_is_usable_where_the_margin_is_the_length() -> None:
     ]
     assert verdict(problem(*free, tick), *plan).valid
     assert codes(verdict(problem(*free, tick, put("guard", {"margin": "5ns"})), *plan)) == {"fit"}
+
+
+@pytest.mark.parametrize("speed", [Fraction(1), Fraction(7, 10), Fraction(3)])
+def test_work_is_the_sum_of_operators_one_by_one(speed: Fraction) -> None:
+    operators = tuple(Operator(f"o{k}", 10 + k * k, 3 * k % 5, 0, Fraction(0), None) for k in range(5))
+    chain = chain_on_device(Configuration("only", Fraction(1), 0, operators), speed)
+    ticks = [-(-operator.duration // speed) for operator in operators]
+    for first in range(5):
+        for count in range(1, 17):
+            one_by_one = sum(ticks[(first + step) % 5] for step in range(count))
+            assert work_ticks(chain, Segment(0, first, count)) == one_by_one
