@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pipefill_opt.fill.plan import FillPlan
     from pipefill_opt.fill.problem import FillProblem
     from pipefill_opt.report.solution import Report
+    from pipefill_opt.solve.prices import Prices
     from pipefill_opt.solve.result import Solution
 
 BASELINES = ("greedy", "greedy-all")
@@ -63,6 +64,14 @@ def register(commands: Any) -> None:
     )
     explain.add_argument("file", metavar="FILE", help="MAIN file; with PLAN, INSTANCE file")
     explain.add_argument("plan", metavar="PLAN", nargs="?")
+    explain.add_argument(
+        "--prices",
+        action="store_true",
+        help="also what one more millisecond, GiB, copy or device, or a cheaper switch, is worth, each by solving again",
+    )
+    explain.add_argument(
+        "--time-limit", type=seconds, metavar="S", default="10", help="seconds for each such solve (default: 10)"
+    )
     add_common(explain, ("text", "json", "csv"))
     explain.set_defaults(run=run_explain)
 
@@ -219,6 +228,8 @@ def run_certify(arguments: argparse.Namespace) -> int:
 
 def run_explain(arguments: argparse.Namespace) -> int:
     """`pipefill explain MAIN` and `pipefill explain INSTANCE PLAN`."""
+    if arguments.prices and arguments.plan is None:
+        raise InputError("expected an INSTANCE and a PLAN", value="--prices", where="explain")
     sys.stdout.write(_explain_main(arguments) if arguments.plan is None else _explain_plan(arguments))
     return 0
 
@@ -238,6 +249,7 @@ def _explain_plan(arguments: argparse.Namespace) -> str:
     from pipefill_opt.fill.explain import explain
     from pipefill_opt.report import explanation as rendering
     from pipefill_opt.report.causes import causes
+    from pipefill_opt.report.prices import prices_csv, prices_document, prices_text
     from pipefill_opt.timeline.compute import timeline
 
     problem, plan = _read(arguments.file, arguments.plan)
@@ -248,8 +260,22 @@ def _explain_plan(arguments: argparse.Namespace) -> str:
             f"{arguments.plan}: {first.place}: {first.code}: {first.message} (see `pipefill certify`)"
         )
     explanation = explain(problem, plan)
+    prices = _prices(problem, plan, arguments.time_limit) if arguments.prices else None
     if arguments.format == "csv":
-        return rendering.explanation_csv(explanation)
+        return rendering.explanation_csv(explanation) if prices is None else prices_csv(prices)
     main = None if problem.main is None else causes(timeline(problem.main))
-    render = {"text": rendering.explanation_text, "json": rendering.explanation_json}
-    return render[arguments.format](explanation, main)
+    if arguments.format == "json":
+        return rendering.explanation_json(explanation, main, None if prices is None else prices_document(prices))
+    text = rendering.explanation_text(explanation, main)
+    return text if prices is None else f"{text}\n{prices_text(problem, prices)}"
+
+
+def _prices(problem: FillProblem, plan: FillPlan, time_limit: float) -> Prices:
+    """Shadow prices, with progress on stderr and Ctrl-C."""
+    from pipefill_opt.cli.search import Counter, watched
+    from pipefill_opt.solve.prices import shadow_prices
+    from pipefill_opt.solve.result import Limits
+
+    counter, stop = Counter(), Event()
+    limits = Limits(time=time_limit, stop=stop)
+    return watched(lambda: shadow_prices(problem, limits, start=plan, tell=counter.note), counter, stop)

@@ -28,8 +28,8 @@ LOG_SECONDS = 5.0
 KILLED = 130
 
 
-class Monitor:
-    """The progress line: seconds, incumbent, bound, gap. Rewritten in place on a terminal, else a new one every few seconds."""
+class ProgressLine:
+    """A line of progress, rewritten in place on a terminal, else a new one every few seconds."""
 
     def __init__(self, stream: TextIO | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream = stream if stream is not None else sys.stderr
@@ -38,11 +38,10 @@ class Monitor:
         self._tty = self._stream.isatty()
         self._next = QUIET_SECONDS
         self._width = 0
-        self._latest: Progress | None = None
 
-    def note(self, progress: Progress) -> None:
-        """Take news from the solver, from any thread."""
-        self._latest = progress
+    def text(self, elapsed: float) -> str:
+        """What the line says after so many seconds."""
+        return f"{elapsed:.1f} s"
 
     def tick(self) -> None:
         """Print the line if it is due."""
@@ -50,7 +49,7 @@ class Monitor:
         if elapsed < self._next:
             return
         self._next = elapsed + (TTY_SECONDS if self._tty else LOG_SECONDS)
-        line = progress_line(elapsed, self._latest)
+        line = self.text(elapsed)
         if self._tty:
             self._stream.write("\r" + line.ljust(self._width))
             self._width = len(line)
@@ -64,6 +63,34 @@ class Monitor:
             self._stream.write("\r" + " " * self._width + "\r")
             self._stream.flush()
             self._width = 0
+
+
+class Monitor(ProgressLine):
+    """Seconds, incumbent, bound, gap of one search."""
+
+    _latest: Progress | None = None
+
+    def note(self, progress: Progress) -> None:
+        """Take news from the solver, from any thread."""
+        self._latest = progress
+
+    def text(self, elapsed: float) -> str:
+        """See `progress_line`."""
+        return progress_line(elapsed, self._latest)
+
+
+class Counter(ProgressLine):
+    """Seconds, and which of how many pieces of work is under way."""
+
+    _latest = ""
+
+    def note(self, done: int, every: int, name: str) -> None:
+        """Take news from any thread."""
+        self._latest = f"{done + 1} of {every}: {name}"
+
+    def text(self, elapsed: float) -> str:
+        """`12.3 s  3 of 17: switch enter`."""
+        return f"{elapsed:.1f} s  {self._latest}"
 
 
 def progress_line(elapsed: float, latest: Progress | None) -> str:
@@ -90,7 +117,7 @@ class _Box(Generic[Answer]):
         self.error: BaseException | None = None
 
 
-def watched(search: Callable[[], Answer], monitor: Monitor, stop: threading.Event) -> Answer:
+def watched(search: Callable[[], Answer], monitor: ProgressLine, stop: threading.Event) -> Answer:
     """The answer of `search()`, while `monitor` shows its progress. The first signal sets `stop`, a second one quits."""
     box: _Box[Answer] = _Box()
 

@@ -99,9 +99,10 @@ def explanation_document(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def explanation_json(explanation: Explanation, main: Causes | None = None) -> str:
-    """`explanation_document` as JSON text, and `main`: the document of `causes_json`, null where the main job is not known."""
-    text = json.dumps(explanation_document(explanation), indent=2)
+def explanation_json(explanation: Explanation, main: Causes | None = None, shadow: dict[str, Any] | None = None) -> str:
+    """`explanation_document` as JSON text; `main`: the document of `causes_json`, null where the main job is not known; `shadow_prices`."""
+    document = explanation_document(explanation)
+    text = json.dumps(document if shadow is None else {**document, "shadow_prices": shadow}, indent=2)
     return f'{text[:-2]},\n  "main": {"null" if main is None else causes_json(main).rstrip()}\n}}\n'
 
 

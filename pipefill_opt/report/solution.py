@@ -80,7 +80,8 @@ def _in_time(problem: FillProblem) -> bool:
     )
 
 
-def _value(problem: FillProblem, value: Fraction | None) -> str:
+def value_text(problem: FillProblem, value: Fraction | None) -> str:
+    """A value of the problem's objective: a time where it is one."""
     if value is None:
         return "unknown"
     return format_time(value) if _in_time(problem) else f"{float(value):.6g}"
@@ -98,8 +99,8 @@ def _head(result: Report) -> list[str]:
         f"{_counted(len(problem.devices), 'class', 'classes')}, "
         f"period {format_time(problem.period)}, H = {iterations}",
         f"  outcome    {solution.outcome} ({solution.reason}), solver {solution.solver}, {solution.seconds:.1f} s",
-        f"  objective  {_value(problem, solution.objective)} of {unit} per main iteration, certified",
-        f"  bound      {_value(problem, solution.bound)}, from {solution.bound_origin}",
+        f"  objective  {value_text(problem, solution.objective)} of {unit} per main iteration, certified",
+        f"  bound      {value_text(problem, solution.bound)}, from {solution.bound_origin}",
         f"  gap        {gap}",
     ]
     return lines + [f"  note       {note}" for note in solution.notes]
@@ -115,7 +116,7 @@ def _comparison(result: Report) -> list[str]:
     rows = []
     for name, value in comparison(result):
         share = "" if value is None or not bound else percent(value / bound)
-        rows.append((name, _value(result.problem, value), share))
+        rows.append((name, value_text(result.problem, value), share))
     for place, found in enumerate(result.baselines):
         if found.reason not in (Reason.HEURISTIC, Reason.PROVED):
             rows[place] = (f"{rows[place][0]} ({found.reason})", *rows[place][1:])

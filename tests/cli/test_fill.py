@@ -102,6 +102,19 @@ def test_explain(shell: Shell) -> None:
     assert {row["reason"] for row in rows} <= {"time", "switch"}
 
 
+def test_shadow_prices(shell: Shell) -> None:
+    ran = shell("explain", "instance.yaml", "plan.yaml", "--prices")
+    assert ran.code == 0
+    assert "against 80 ms (optimal), each solved again" in ran.out
+    document = json.loads(shell("explain", "instance.yaml", "plan.yaml", "--prices", "--format", "json").out)
+    shadow = document["shadow_prices"]
+    assert shadow["base"] == {"outcome": "optimal", "objective": str(OPTIMUM), "bound": str(OPTIMUM)}
+    table = shell("explain", "instance.yaml", "plan.yaml", "--prices", "--format", "csv").out
+    rows = list(csv.DictReader(io.StringIO(table)))
+    assert [{**row, "units": int(row["units"])} for row in rows] == shadow["prices"]
+    assert "--prices" in shell("explain", "with_main.yaml", "--prices").err
+
+
 def test_explain_tells_of_the_main_job_where_it_is_known(shell: Shell) -> None:
     assert shell("solve", "with_main.yaml", "-o", "plan.json").code == 0
     assert "critical path: 6 actions" in shell("explain", "with_main.yaml", "plan.json").out
