@@ -1,0 +1,75 @@
+"""How a job is divided over devices, and what a device does for it: `Parallel`, `Training`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from pipefill_opt.errors import InputError
+
+
+class Recompute(StrEnum):
+    """What the backward computes again instead of keeping it."""
+
+    NONE = "none"
+    SELECTIVE = "selective"  # scores, softmax and weighted sum of the attention
+    FULL = "full"  # every layer, from its input
+
+
+PRECISIONS: Final = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1}
+"""Bytes of a number that matrix products read; activations and gradients between operators have 2 with fp8, else as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parallel:
+    """tp: tensor, cp: context (parts of a sequence), pp: pipeline, dp: data, ep: expert parallelism (a part of tp x cp x dp).
+
+    chunks: stages of the model on each device. sequence_parallel: norms and dropouts divide the sequence among the tp ranks.
+    zero: what data parallelism shards: 0 nothing, 1 optimizer state, 2 gradients too, 3 weights too.
+    """
+
+    tp: int = 1
+    pp: int = 1
+    dp: int = 1
+    cp: int = 1
+    ep: int = 1
+    chunks: int = 1
+    sequence_parallel: bool = False
+    zero: int = 0
+
+    @property
+    def devices(self) -> int:
+        """Devices of the whole job."""
+        return self.tp * self.cp * self.pp * self.dp
+
+    @property
+    def replicas(self) -> int:
+        """Devices that do the same work at the same time: those of one pipeline rank."""
+        return self.tp * self.cp * self.dp
+
+    def __post_init__(self) -> None:
+        for name in ("tp", "pp", "dp", "cp", "ep", "chunks"):
+            if getattr(self, name) < 1:
+                raise InputError("expected a whole number of at least 1", value=getattr(self, name), where=name)
+        if not 0 <= self.zero <= 3:
+            raise InputError("expected a ZeRO stage from 0 to 3", value=self.zero, where="zero")
+        if self.replicas % self.ep:
+            expected = f"expected a divisor of tp x cp x dp, {self.replicas}"
+            raise InputError(expected, value=self.ep, where="ep")
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """One way to train: samples of a micro-batch on one replica, tokens of a sample, number format, recomputation."""
+
+    parallel: Parallel
+    microbatch: int
+    sequence: int
+    precision: str = "bf16"
+    recompute: Recompute = Recompute.NONE
+
+    @property
+    def element(self) -> int:
+        """Bytes of a number that passes between operators."""
+        return max(2, PRECISIONS[self.precision])
