@@ -22,7 +22,7 @@ BYTE_UNITS.update({f"{p}iB": 1024**k for k, p in enumerate("KMGTP", start=1)})
 BYTE_UNITS["KB"] = 1000
 
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
-_QUANTITY = re.compile(rf"^({_NUMBER})\s*([A-Za-zµ]+)?(/s)?$")
+_QUANTITY = re.compile(rf"^({_NUMBER})\s*([A-Za-zµμ]+)?(/s)?$")  # micro sign, and the Greek letter
 
 
 def exact(value: object, *, what: str = "a number") -> Fraction:
@@ -55,7 +55,7 @@ def _scaled(value: object, units: dict[str, int], unit: str | None, what: str, e
         number = exact(match.group(1), what=what)
         name = match.group(2)
         if name is not None:
-            name = name.replace("µ", "u")
+            name = name.replace("µ", "u").replace("μ", "u")
             if name not in units:
                 raise InputError(f"{expected} (unknown unit {name!r}; known: {', '.join(units)})", value=value)
             return number * units[name]

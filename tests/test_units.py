@@ -37,3 +37,8 @@ def test_bytes_and_bandwidths() -> None:
 def test_what_does_not_divide_is_rounded_up() -> None:
     assert [scaled_ticks(ticks, Fraction(7, 10)) for ticks in (7, 8, 20_000_000)] == [10, 12, 28_571_429]
     assert [transfer_ticks(size, Fraction(3 * 10**9)) for size in (0, 1, 3, 4)] == [0, 1, 1, 2]
+
+
+@pytest.mark.parametrize("text", ["3us", "3 us", "3\N{MICRO SIGN}s", "3\N{GREEK SMALL LETTER MU}s"])
+def test_microseconds_however_their_letter_is_typed(text: str) -> None:
+    assert parse_time(text) == 3000
