@@ -1,0 +1,86 @@
+"""What every importer yields, and what it becomes: runs of actions on ranks, then steps. Times are ns on one clock a rank."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pipefill_opt.errors import InputError
+from pipefill_opt.schedule.actions import Action, Kind, Pair
+
+Entry: TypeAlias = Action | Pair
+Interval: TypeAlias = tuple[int, int]
+"""[start, end) in ns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One execution of an action, waits cut out. `step`: the step that holds it, None where the trace marks no steps."""
+
+    action: Entry
+    start: int
+    end: int
+    step: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RankRuns:
+    """One rank of a trace: its runs in order of start.
+
+    windows: the steps that the trace marks, number -> [start, end). communication: when messages were on their way or waited for.
+    """
+
+    rank: int
+    source: str
+    runs: tuple[Run, ...]
+    windows: Mapping[int, Interval]
+    communication: tuple[Interval, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One complete step: for each device (rank of the pipeline) its runs in order, and its window [start, end)."""
+
+    number: int
+    rows: tuple[tuple[Run, ...], ...]
+    windows: tuple[Interval, ...]
+
+    @property
+    def order(self) -> tuple[tuple[Entry, ...], ...]:
+        """The actions of each device, in order."""
+        return tuple(tuple(run.action for run in row) for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Complete steps of one pipeline, all of the same actions on the same devices. notes: what was left out or corrected, in sentences."""
+
+    ranks: tuple[int, ...]
+    steps: tuple[Step, ...]
+    notes: tuple[str, ...] = ()
+
+
+def members(entry: Entry) -> tuple[Action, ...]:
+    """The elementary actions of an entry: those of a pair, or itself."""
+    return tuple(entry) if isinstance(entry, Pair) else (entry,)
+
+
+def producer(action: Action, last: int) -> Action | None:
+    """The action whose message `action` needs, in one pipe of stages 0 to `last`; F and backward of slices within a stage not counted."""
+    if action.kind is Kind.F and action.stage > 0:
+        return action._replace(stage=action.stage - 1)
+    if action.kind in (Kind.B, Kind.I) and action.stage < last:
+        return action._replace(stage=action.stage + 1)
+    return None
+
+
+def by_rank(traces: Sequence[RankRuns]) -> tuple[RankRuns, ...]:
+    """The traces in order of rank. Raises InputError for a rank that comes twice."""
+    seen: dict[int, str] = {}
+    for trace in traces:
+        if trace.rank in seen:
+            expected = f"expected each rank once, and {seen[trace.rank]} is rank {trace.rank} too"
+            raise InputError(expected, value=f"rank {trace.rank}", file=trace.source)
+        seen[trace.rank] = trace.source
+    return tuple(sorted(traces, key=lambda trace: trace.rank))
