@@ -88,7 +88,8 @@ def of_main(name: str, draw: Draw) -> str:
     scale = 100 if devices < 64 else 60
     return instance_text(
         [
-            f"Large: {devices} classes of {DEVICES // devices} devices, {KINDS} job kinds, {COPIES} copies ({MAINS[name][0]}, m = {microbatches})."
+            f"Large: {devices} classes of {DEVICES // devices} devices, {KINDS} job kinds, {COPIES} copies "
+            f"({MAINS[name][0]}, m = {microbatches})."
         ],
         {
             "main": {"file": f"main-{name}.yaml", "count": DEVICES // devices},
