@@ -61,13 +61,17 @@ class Parallel:
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """One way to train: samples of a micro-batch on one replica, tokens of a sample, number format, recomputation."""
+    """One way to train: samples of a micro-batch on one replica, tokens of a sample, number format, recomputation.
+
+    flash: scores are never written to memory (and are computed again by the backward); else they are kept.
+    """
 
     parallel: Parallel
     microbatch: int
     sequence: int
     precision: str = "bf16"
     recompute: Recompute = Recompute.NONE
+    flash: bool = True
 
     @property
     def element(self) -> int:

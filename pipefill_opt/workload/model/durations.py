@@ -1,0 +1,210 @@
+"""Durations by stage from layers: F, I, W, recomputation, gradient reduction, optimizer step, messages. Exact, then rounded up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil
+from typing import Final
+
+from pipefill_opt.workload.model import layers as ops
+from pipefill_opt.workload.model.collectives import (
+    SECOND,
+    Collective,
+    Group,
+    collective_ticks,
+    group,
+    message_ticks,
+    slowed,
+)
+from pipefill_opt.workload.model.kernels import Axis, Kernel, Piece, Work
+from pipefill_opt.workload.model.layers import Split
+from pipefill_opt.workload.model.network import Layer
+from pipefill_opt.workload.model.operators import MAIN_GRADIENT, layer_work, rows_of
+from pipefill_opt.workload.model.parallel import Parallel, Recompute, Training
+from pipefill_opt.workload.model.roofline import Machine
+
+KEPT: Final = ("embedding", "head")
+"""Kinds of layers that full recomputation leaves as they are."""
+
+
+def axes(parallel: Parallel, node: int) -> Mapping[Axis, Group]:
+    """The groups of a job whose ranks are numbered by tensor, context, data, then pipeline rank, on nodes of `node` devices."""
+    tp, cp = parallel.tp, parallel.cp
+    return {
+        Axis.TENSOR: group(tp, 1, node),
+        Axis.CONTEXT: group(cp, tp, node),
+        Axis.DATA: group(parallel.dp, tp * cp, node),
+        Axis.EXPERT: group(parallel.ep, tp if parallel.ep <= cp * parallel.dp else 1, node),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class LayerTimes:
+    """Ticks of one layer for one micro-batch, exact. again: what the backward repeats of the forward."""
+
+    forward: Fraction
+    input_gradient: Fraction
+    weight_gradient: Fraction
+    again: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class StageTimes:
+    """Whole ticks of a stage for one micro-batch; overhead of an action included in each. reduce: of its gradients, once an iteration."""
+
+    forward: int
+    backward: int
+    input_gradient: int
+    weight_gradient: int
+    reduce: int
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Times work on a machine. Equal layers are timed once."""
+
+    machine: Machine
+    training: Training
+    _known: dict[Layer, LayerTimes] = field(default_factory=dict)
+
+    def layer(self, layer: Layer) -> LayerTimes:
+        """Of one layer."""
+        if layer not in self._known:
+            self._known[layer] = self._layer(layer)
+        return self._known[layer]
+
+    def _layer(self, layer: Layer) -> LayerTimes:
+        work = layer_work(layer, self.training)
+        forward = self.ticks(work.forward)
+        return self._sharded(
+            layer,
+            LayerTimes(
+                forward,
+                self.ticks(work.input_gradient),
+                self.ticks(work.weight_gradient),
+                self._again(layer, work, forward),
+            ),
+        )
+
+    def _again(self, layer: Layer, work: Work, forward: Fraction) -> Fraction:
+        if self.training.recompute is Recompute.FULL:
+            return Fraction(0) if layer.kind in KEPT else forward
+        return self.ticks(work.again) if self.training.recompute is Recompute.SELECTIVE else Fraction(0)
+
+    def _sharded(self, layer: Layer, times: LayerTimes) -> LayerTimes:
+        """With sharded weights (ZeRO 3), what gathering them and scattering gradients takes longer than the work beside it."""
+        if self.training.parallel.zero < 3:
+            return times
+        weights = self.training.element * local_parameters(layer, self.training.parallel)
+        gather = self._collective(Collective.ALL_GATHER, Axis.DATA, weights)
+        scatter = self._collective(Collective.REDUCE_SCATTER, Axis.DATA, weights)
+        backward = times.input_gradient + times.weight_gradient + times.again
+        return LayerTimes(
+            times.forward + max(Fraction(0), gather - times.forward),
+            times.input_gradient + max(Fraction(0), gather + scatter - backward),
+            times.weight_gradient,
+            times.again,
+        )
+
+    def ticks(self, pieces: Sequence[Piece]) -> Fraction:
+        """One after the other; of a hidden transfer only the part that shows."""
+        return sum((self.piece(piece) for piece in pieces), Fraction(0))
+
+    def piece(self, piece: Piece) -> Fraction:
+        """Of one kernel, or of one transfer as far as it shows."""
+        if isinstance(piece, Kernel):
+            return self.machine.timing(piece).total
+        shown = 1 - self.machine.coefficients.tensor if piece.hidden else Fraction(1)
+        return shown * self._collective(piece.kind, piece.axis, piece.bytes) + self._launch(piece.axis)
+
+    def _launch(self, axis: Axis) -> int:
+        return 0 if self._axes[axis].ranks == 1 else self.machine.coefficients.kernel
+
+    def _collective(self, kind: Collective, axis: Axis, size: int) -> Fraction:
+        coefficients = self.machine.coefficients
+        links = slowed(self.machine.hardware, coefficients.within, coefficients.between)
+        return collective_ticks(kind, size, self._axes[axis], links)
+
+    @property
+    def _axes(self) -> Mapping[Axis, Group]:
+        return axes(self.training.parallel, self.machine.hardware.node)
+
+    def stage(self, layers: Sequence[Layer]) -> StageTimes:
+        """Of the layers of one stage."""
+        times = [self.layer(layer) for layer in layers]
+        action = self.machine.coefficients.action
+        again = sum((entry.again for entry in times), Fraction(0))
+        ahead = sum((entry.forward for entry in times), Fraction(0))
+        inputs = again + sum((entry.input_gradient for entry in times), Fraction(0))
+        weights = sum((entry.weight_gradient for entry in times), Fraction(0))
+        return StageTimes(
+            forward=ceil(ahead + action),
+            backward=ceil(inputs + weights + action),
+            input_gradient=ceil(inputs + action),
+            weight_gradient=ceil(weights + action),
+            reduce=self.reduce(layers),
+        )
+
+    def reduce(self, layers: Sequence[Layer]) -> int:
+        """Gradients of a stage, summed over data (and context) parallelism after its last backward; with ZeRO each rank gets its part."""
+        parallel = self.training.parallel
+        size = self._gradient_bytes * sum(local_parameters(layer, parallel) for layer in layers)
+        ranks = parallel.dp * parallel.cp
+        if ranks == 1 or parallel.zero == 3:
+            return 0
+        kind = Collective.REDUCE_SCATTER if parallel.zero else Collective.ALL_REDUCE
+        return ceil((1 - self.machine.coefficients.data) * self._over_replicas(kind, size))
+
+    @property
+    def _gradient_bytes(self) -> int:
+        """Bytes of a gradient on its way: 32 bits but where the training is in fp16, as in Megatron-LM."""
+        return 2 if self.training.precision == "fp16" else MAIN_GRADIENT
+
+    def _over_replicas(self, kind: Collective, size: int) -> Fraction:
+        parallel, coefficients = self.training.parallel, self.machine.coefficients
+        members = group(parallel.dp * parallel.cp, parallel.tp, self.machine.hardware.node)
+        return collective_ticks(
+            kind, size, members, slowed(self.machine.hardware, coefficients.within, coefficients.between)
+        )
+
+    def step(self, layers: Sequence[Layer]) -> int:
+        """The optimizer step of all layers of a device: memory traffic, divided by ZeRO, which then gathers the new weights."""
+        parallel = self.training.parallel
+        count = sum(local_parameters(layer, parallel) for layer in layers)
+        ranks = parallel.dp * parallel.cp if parallel.zero else 1
+        own = -(-count // ranks) * self.machine.coefficients.optimizer * SECOND / self.machine.bandwidth
+        gathered = Fraction(0)
+        if parallel.zero in (1, 2):
+            gathered = self._over_replicas(Collective.ALL_GATHER, self.training.element * count)
+        return ceil(own + gathered)
+
+    def message(self, layer: Layer) -> int:
+        """From the end of a stage whose last layer this is to the next one's start: its output, in parts by the tensor-parallel ranks.
+
+        Each rank sends its part to its counterpart; they then gather the whole, unless sequence parallelism wants the parts.
+        """
+        parallel, hardware, coefficients = self.training.parallel, self.machine.hardware, self.machine.coefficients
+        size = self.training.element * rows_of(layer.rows, self.training) * layer.width
+        links = slowed(hardware, coefficients.within, coefficients.between)
+        crosses = parallel.pp > 1 and parallel.replicas * parallel.pp > hardware.node
+        ticks = message_ticks(-(-size // parallel.tp), crosses, links)
+        if not parallel.sequence_parallel:
+            ticks += self._collective(Collective.ALL_GATHER, Axis.TENSOR, size)
+        return ceil(ticks)
+
+
+def local_parameters(layer: Layer, parallel: Parallel) -> int:
+    """Parameters of a layer on one device: tensor parallelism divides split products and tables, expert parallelism experts."""
+    return sum(_local(operator, parallel) for operator in layer.operators)
+
+
+def _local(operator: ops.Operator, parallel: Parallel) -> int:
+    count = operator.parameters
+    if isinstance(operator, ops.Linear):
+        experts = -(-operator.experts // parallel.ep)
+        split = parallel.tp if operator.split is not Split.NONE else 1
+        return -(-count * experts // (operator.experts * split))
+    divided = isinstance(operator, ops.Lookup) and operator.split
+    return -(-count // parallel.tp) if divided else count
