@@ -82,7 +82,7 @@ def greedy(compiled: Compiled, iterations: int, kinds: Kinds, watch: Watch) -> l
 def pack(device: DeviceProblem, watch: Watch | None = None) -> DevicePlan:
     """The greedy plan of a device with one slot; empty where nothing fits. When `watch` ends, the best of the starts tried so far."""
     slot = device.slots[0]
-    steps = _Steps(device)
+    steps = Steps(device)
     best_done, best_start, best_counts = 0, 0, [0]
     rooms = device.iterations * len(device.rooms)
     starts = range(min(slot.length, max(1, ROOM_VISITS // max(1, rooms))) if device.repeat else 1)
@@ -98,7 +98,7 @@ def pack(device: DeviceProblem, watch: Watch | None = None) -> DevicePlan:
     return steps.plan(best_counts, best_start)
 
 
-class _Steps:
+class Steps:
     """What one slot does in each room from each position: as much as fits and may be paused after."""
 
     def __init__(self, device: DeviceProblem) -> None:
@@ -107,7 +107,7 @@ class _Steps:
         self._reach = {room: reach_alone(device, self.slot, room) for room in set(device.rooms)}
         different = {room: number for number, room in enumerate(self._reach)}
         self._rooms = list(self._reach)
-        self._numbers = [different[room] for room in device.rooms] * device.iterations
+        self.numbers = [different[room] for room in device.rooms] * device.iterations
         self._lap = sum(self.slot.ticks)
         self._ticks = list(accumulate(self.slot.ticks * 2, initial=0))
         self._known: list[list[int | None]] = [[None] * (self.slot.length + 1) for _ in self._rooms]
@@ -141,7 +141,7 @@ class _Steps:
         n = self.slot.length
         position = start if self.device.repeat else n
         counts = []
-        for number in self._numbers:
+        for number in self.numbers:
             known = self._known[number]
             count = known[position]
             if count is None:
@@ -159,7 +159,7 @@ class _Steps:
             place = bisect_left(done, laps * n)
             count = counts[place] - (done[place] - laps * n)
             position = (start + done[place] - counts[place]) % n
-            if self.fits(self._rooms[self._numbers[place]], position, count, fresh=False):
+            if self.fits(self._rooms[self.numbers[place]], position, count, fresh=False):
                 return [*counts[:place], count]
         return []
 
