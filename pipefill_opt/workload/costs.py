@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from fractions import Fraction
+from typing import Any
 
 from pipefill_opt.schedule.actions import Action, Kind
 from pipefill_opt.schedule.schedule import Schedule
@@ -70,10 +72,30 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Derived:
+    """What an analytic model made of a job that a file gives by names (`model: gpt-40b`); see docs/models.md.
+
+    replicas: devices behind each device of the schedule, which do the same at the same time. samples, flops: of an iteration, all devices
+    together; flops without recomputation. peak: FLOPs per second of a device. layers: of each stage. document: MAIN with numbers for names.
+    """
+
+    model: str
+    hardware: str
+    coefficients: str
+    replicas: int
+    samples: int
+    sequence: int
+    flops: int
+    peak: Fraction
+    layers: tuple[int, ...]
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class MainJob:
     """A schedule with its costs: what the timeline is computed from. `memory` may be absent. `source`: the file it came from, for errors.
 
-    With `global_norm`, every STEP waits for the REDUCE of every stage. `boundary`: what comes between two iterations.
+    derived: where its numbers come from an analytic model. With `global_norm`, every STEP waits for the REDUCE of every stage. `boundary`: what comes between two iterations.
     """
 
     schedule: Schedule
@@ -83,3 +105,4 @@ class MainJob:
     source: str = ""
     global_norm: bool = False
     boundary: Boundary = Boundary.BARRIER
+    derived: Derived | None = None

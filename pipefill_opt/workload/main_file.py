@@ -33,7 +33,12 @@ def main_from_document(document: Document, *, file: str = "", folder: Path | str
 
 
 def _build(document: Document, file: str, folder: Path) -> MainJob:
+    derived = None
     try:
+        if "model" in document:
+            from pipefill_opt.workload.model.main_model import resolve
+
+            document, derived = resolve(document, folder)
         schedule = read_schedule(document["schedule"], folder)
         main = MainJob(
             schedule=schedule,
@@ -43,6 +48,7 @@ def _build(document: Document, file: str, folder: Path) -> MainJob:
             source=file,
             global_norm=document.get("global_norm", False),
             boundary=Boundary(document.get("boundary", Boundary.BARRIER)),
+            derived=derived,
         )
         action_durations(main)  # is anything missing, unknown or too large?
     except InputError as error:

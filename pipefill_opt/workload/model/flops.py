@@ -1,0 +1,27 @@
+"""Model FLOPs: what a network's matrix products need for samples, whatever a device repeats or divides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pipefill_opt.workload.model.kernels import Kernel, Unit
+from pipefill_opt.workload.model.network import Layer, Network
+from pipefill_opt.workload.model.operators import layer_work
+from pipefill_opt.workload.model.parallel import Parallel, Training
+
+
+def model_flops(network: Network, training: Training) -> int:
+    """Of one micro-batch: three times the forward's, one each for the forward, the input and the weight gradients."""
+    alone = replace(training, parallel=Parallel())
+    known: dict[Layer, int] = {}
+    total = 0
+    for layer in network.layers:
+        if layer not in known:
+            known[layer] = _forward(layer, alone)
+        total += known[layer]
+    return 3 * total
+
+
+def _forward(layer: Layer, training: Training) -> int:
+    pieces = layer_work(layer, training).forward
+    return sum(piece.flops for piece in pieces if isinstance(piece, Kernel) and piece.unit is not Unit.VECTOR)

@@ -1,0 +1,232 @@
+"""MAIN by model name: a network on hardware, divided in a stated way, becomes a schedule with durations, communication and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pipefill_opt.errors import InputError
+from pipefill_opt.schedule.families import FAMILIES, Family
+from pipefill_opt.schedule.families.family import Size
+from pipefill_opt.workload.costs import Derived
+from pipefill_opt.workload.model.catalog import read_hardware, read_network
+from pipefill_opt.workload.model.coefficients import read_coefficients
+from pipefill_opt.workload.model.durations import KEPT, Clock, StageTimes
+from pipefill_opt.workload.model.flops import model_flops
+from pipefill_opt.workload.model.kernels import Unit
+from pipefill_opt.workload.model.network import Layer, Network
+from pipefill_opt.workload.model.parallel import Parallel, Recompute, Training
+from pipefill_opt.workload.model.roofline import Machine
+from pipefill_opt.workload.split import even
+
+Document = Mapping[str, Any]
+Stages = tuple[tuple[Layer, ...], ...]
+
+PARTS: Final = ("durations", "communication", "memory")
+"""What is derived; entries that the file states go before derived ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelJob:
+    """What a MAIN file by model name says. placement: the device of each stage; stages: the layers of each, by stage of the schedule."""
+
+    network: Network
+    clock: Clock
+    family: Family
+    size: Size
+    options: Document
+    stages: Stages
+    placement: tuple[int, ...]
+
+    @property
+    def training(self) -> Training:
+        """How it is divided and trained."""
+        return self.clock.training
+
+    @property
+    def machine(self) -> Machine:
+        """What it runs on."""
+        return self.clock.machine
+
+
+def read_model_job(document: Document, folder: Path) -> ModelJob:
+    """The job of a MAIN document by model name. Raises InputError, and ScheduleError where the family does not hold."""
+    network = _located("model", read_network, document["model"], folder)
+    hardware = _located("hardware", read_hardware, document["hardware"], folder)
+    coefficients = _located("coefficients", read_coefficients, document.get("coefficients"), folder)
+    precision = document.get("precision", "bf16" if "bf16" in hardware.peak else "fp16")
+    machine = Machine(hardware, precision, coefficients)
+    _located("", machine.peak, Unit.MATMUL)
+    family, options = _family(document)
+    parallel = _parallel(document)
+    size = _located("", _size, family, parallel, document)
+    training = Training(
+        parallel,
+        document["microbatch"],
+        _sequence(document, network),
+        precision,
+        Recompute(document.get("recompute", "none")),
+        document.get("attention", "flash") == "flash",
+    )
+    _check_divides(network, training)
+    clock = Clock(machine, training)
+    stages = _stages(document.get("split", "even"), network, family, size)
+    return ModelJob(network, clock, family, size, options, stages, family.placement(size))
+
+
+def _located(where: str, read: Any, *arguments: Any) -> Any:
+    try:
+        return read(*arguments)
+    except InputError as error:
+        raise error.located(where=where) from None
+
+
+def _sequence(document: Document, network: Network) -> int:
+    sequence: int = document.get("sequence", network.sequence)
+    return sequence
+
+
+def _parallel(document: Document) -> Parallel:
+    entry = document.get("parallel", {})
+    values = {key: entry[key] for key in ("tp", "pp", "dp", "cp", "ep") if key in entry}
+    return Parallel(
+        **values,
+        chunks=entry.get("vp", 1),
+        sequence_parallel=document.get("sequence_parallel", False),
+        zero=document.get("zero", 0),
+    )
+
+
+def _family(document: Document) -> tuple[Family, Document]:
+    """The schedule's family, by default 1F1B, interleaved where a device has several chunks; and its other options."""
+    entry = document.get("schedule", {})
+    chunks = document.get("parallel", {}).get("vp", 1)
+    name = entry.get("family", "interleaved-1f1b" if chunks > 1 else "1f1b")
+    if name not in FAMILIES:
+        raise InputError(f"expected one of {', '.join(FAMILIES)}", value=name, where="schedule.family")
+    return FAMILIES[name], {key: value for key, value in entry.items() if key != "family"}
+
+
+def _size(family: Family, parallel: Parallel, document: Document) -> Size:
+    samples = document["microbatch"] * parallel.dp
+    if document["global_batch"] % samples:
+        expected = f"expected a multiple of microbatch x dp, {samples}"
+        raise InputError(expected, value=document["global_batch"], where="global_batch")
+    chunks = parallel.chunks if not family.fixed_chunks or parallel.chunks > 1 else None
+    if chunks == 1 and family.chunks > 1 and "vp" not in document.get("parallel", {}):
+        chunks = None
+    return family.size(parallel.pp, document["global_batch"] // samples, chunks)
+
+
+def _check_divides(network: Network, training: Training) -> None:
+    """Tensor parallelism divides the heads, context parallelism the tokens."""
+    parallel = training.parallel
+    heads = [op.heads for layer in network.layers for op in layer.operators if hasattr(op, "heads")]
+    for count in sorted(set(heads)):
+        if count % parallel.tp:
+            raise InputError(f"expected a divisor of the {count} heads", value=parallel.tp, where="parallel.tp")
+    if parallel.sequence_parallel and training.sequence % (parallel.tp * parallel.cp):
+        expected = f"expected a multiple of tp x cp, {parallel.tp * parallel.cp}"
+        raise InputError(expected, value=training.sequence, where="sequence")
+    if training.sequence % parallel.cp:
+        raise InputError(
+            f"expected a divisor of the {training.sequence} tokens", value=parallel.cp, where="parallel.cp"
+        )
+
+
+def _stages(split: str | Sequence[int], network: Network, family: Family, size: Size) -> Stages:
+    """Layers by stage. Embedding and head go to the first and the last stage, the split says how many others each stage has."""
+    pipes = family.pipes(size)
+    found: dict[int, tuple[Layer, ...]] = {}
+    for pipe in pipes:
+        found |= dict(zip(pipe, _parts(split, network, len(pipe)), strict=True))
+    return tuple(found[stage] for stage in range(len(found)))
+
+
+def _parts(split: str | Sequence[int], network: Network, stages: int) -> Stages:
+    layers = network.layers
+    front = next((index for index, layer in enumerate(layers) if layer.kind not in KEPT), len(layers))
+    back = next((index for index, layer in enumerate(reversed(layers)) if layer.kind not in KEPT), 0)
+    body = layers[front : len(layers) - back]
+    counts = even(len(body), stages) if isinstance(split, str) else tuple(split)
+    if len(counts) != stages or sum(counts) != len(body):
+        expected = f"expected a list for {stages} stages, of {len(body)} layers in all (embedding and head not counted)"
+        raise InputError(expected, value=f"{len(counts)} numbers, sum {sum(counts)}", where="split")
+    parts, begin = [], 0
+    for count in counts:
+        parts.append(body[begin : begin + count])
+        begin += count
+    parts[0] = (*layers[:front], *parts[0])
+    parts[-1] = (*parts[-1], *layers[len(layers) - back :])
+    return tuple(parts)
+
+
+def resolve(document: Document, folder: Path) -> tuple[dict[str, Any], Derived]:
+    """The MAIN document with explicit numbers in place of a model's name, and what was derived."""
+    job = read_model_job(document, folder)
+    times = [job.clock.stage(layers) for layers in job.stages]
+    explicit: dict[str, Any] = {
+        "schedule": _schedule(job, document),
+        "durations": _durations(job, times) | document.get("durations", {}),
+        "communication": _communication(job, document.get("communication", {})),
+    }
+    if "memory" in document:
+        explicit["memory"] = document["memory"]
+    explicit |= {key: document[key] for key in ("boundary", "global_norm", "overlap") if key in document}
+    return explicit, _derived(job, times, explicit)
+
+
+def _schedule(job: ModelJob, document: Document) -> dict[str, Any]:
+    """The family with its size; gradients are reduced and weights stepped unless the file says otherwise."""
+    entry: dict[str, Any] = {
+        "family": job.family.name,
+        "devices": job.size.devices,
+        "microbatches": job.size.microbatches,
+    }
+    if not job.family.fixed_chunks:
+        entry["chunks"] = job.size.chunks
+    trains = job.family.name != "forward-only"
+    return entry | {"reduce": trains, "step": trains} | dict(job.options)
+
+
+def _durations(job: ModelJob, times: Sequence[StageTimes]) -> dict[str, Any]:
+    devices: list[list[Layer]] = [[] for _ in range(job.size.devices)]
+    for stage, device in enumerate(job.placement):
+        devices[device] += job.stages[stage]
+    return {
+        "unit": "ns",
+        "F": [entry.forward for entry in times],
+        "B": [entry.backward for entry in times],
+        "I": [entry.input_gradient for entry in times],
+        "W": [entry.weight_gradient for entry in times],
+        "R": [entry.forward for entry in times],
+        "REDUCE": [entry.reduce for entry in times],
+        "STEP": [job.clock.step(layers) for layers in devices],
+    }
+
+
+def _communication(job: ModelJob, stated: Document) -> dict[str, Any]:
+    """The longest message of a stage, as a delay, unless the file states one."""
+    if set(stated) - {"mode"}:
+        return dict(stated)
+    ends = [layers[-1] for layers in job.stages if layers and layers[-1].width]
+    lag = max((job.clock.message(layer) for layer in ends), default=0) if job.size.devices > 1 else 0
+    return {**stated, "unit": "ns", "lag": lag}
+
+
+def _derived(job: ModelJob, times: Sequence[StageTimes], explicit: Document) -> Derived:
+    parallel, training = job.training.parallel, job.training
+    return Derived(
+        model=job.network.name,
+        hardware=job.machine.hardware.name,
+        coefficients=job.machine.coefficients.name,
+        replicas=parallel.replicas,
+        samples=training.microbatch * parallel.dp * job.size.microbatches,
+        sequence=training.sequence,
+        flops=model_flops(job.network, training) * parallel.dp * job.size.microbatches,
+        peak=job.machine.peak(Unit.MATMUL),
+        layers=tuple(len(layers) for layers in job.stages),
+        document=explicit,
+    )
