@@ -8,8 +8,8 @@ from __future__ import annotations
 from compose import Draw, config, instance_text, main
 
 SEED = 4100
-LENGTHS = (1, 2, 1, 3)
-"""H of one family after the other."""
+LENGTHS = (1, 2)
+"""H of one family after the other; 4 where the backward is split, for these have little idle time an iteration."""
 FAMILIES = {
     "gpipe": "m",
     "1f1b": "m",
@@ -63,21 +63,21 @@ def instance(number: int, family: str) -> str:
             "copies": draw.between((3, 9)),
             "configs": [
                 config(
-                    "bs4", 4, draw.between((1000, 2000), 100), draw.inference(blocks, us, work=(100, 500), carry=carry)
+                    "bs4", 4, draw.between((500, 1200), 100), draw.inference(blocks, us, work=(100, 500), carry=carry)
                 ),
             ],
         }
         for k, blocks, us, carry in (
-            (1, draw.between((2, 4)), (1500, 5000), (0, 0)),
-            (2, draw.between((2, 4)), (2500, 9000), (40, 200)),
+            (1, draw.between((3, 5)), (1500, 4500), (0, 0)),
+            (2, draw.between((4, 6)), (2500, 9000), (40, 200)),
         )
     ]
-    resident = draw.between((1200, 2200), 100)
+    resident = draw.between((700, 1500), 100)
     jobs.append(
         {
             "name": "train",
             "copies": draw.between((2, 6)),
-            "configs": [config("bs2", 2, resident, draw.training(2, (1500, 4000), work=(100, 300), saved=(100, 400)))],
+            "configs": [config("bs2", 2, resident, draw.training(3, (1500, 4000), work=(100, 300), saved=(100, 400)))],
         }
     )
     comment = f"Short bubbles of {family}: few operators fit each, most bubbles are inner ones. Jobs drawn, seed {SEED + number}."
@@ -85,7 +85,7 @@ def instance(number: int, family: str) -> str:
         [comment],
         {
             "main": {"file": f"main-{family}.yaml", "count": 4},
-            "iterations": LENGTHS[number % len(LENGTHS)],
+            "iterations": 4 if "split" in FAMILIES[family] else LENGTHS[number % len(LENGTHS)],
             "guard": {"fraction": 0.95},
             "switch": {"enter": "300us", "leave": "200us", "between": "200us"},
             "jobs": jobs,

@@ -36,15 +36,15 @@ def device(draw: Draw, c: int, most: int) -> Fields:
 def job(draw: Draw, k: int, copies: int) -> Fields:
     """Inference with two batch sizes, or training; small or large ones."""
     roomy = draw.pick((False, True))
-    resident = draw.between((1400, 3000) if roomy else (400, 1200), 100)
-    us = (3000, 12_000) if roomy else (1500, 6000)
+    resident = draw.between((1800, 3000) if roomy else (400, 1200), 100)
+    us = (3000, 9000) if roomy else (1500, 6000)
     if k % 3 == 2:
         chain = draw.training(2, (us[0] // 2, us[1] // 2), work=(100, 300), saved=(50, 300))
         configs = [config("bs2", 2, resident, chain)]
     else:
-        small, large = draw.batches(draw.between((1, 4)), us, work=(100, 500), carry=(0, 80))
+        small, large = draw.batches(draw.between((2, 5)), us, work=(100, 500), carry=(0, 80))
         configs = [config("bs4", 4, resident, small), config("bs8", 8, resident, large)]
-    return {"name": f"job{k:02}", "copies": copies, "weight": draw.pick((1, 1, 1, 1.5, 2)), "configs": configs}
+    return {"name": f"job{k:02}", "copies": copies, "weight": draw.pick((1, 1, 1.1, 1.2)), "configs": configs}
 
 
 def instance(number: int) -> str:
@@ -53,8 +53,8 @@ def instance(number: int) -> str:
     larger = number > LARGER
     devices = [device(draw, c, 40 if larger else 6) for c in range(12 if larger else draw.between((3, 6)))]
     total = sum(entry["count"] for entry in devices)
-    kinds = 14 if larger else draw.between((4, 6))
-    most = max(1, 2 * total * draw.between((60, 130)) // 100 // kinds)
+    kinds = 14 if larger else draw.between((5, 8))
+    most = max(1, 2 * total * draw.between((50, 110)) // 100 // kinds)
     jobs = [job(draw, k, draw.between((1, most))) for k in range(kinds)]
     return instance_text(
         [f"Few copies, classes that differ ({total} devices). Drawn, seed {SEED + number}."],

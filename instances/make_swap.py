@@ -35,7 +35,7 @@ def instance(number: int) -> str:
         if draw.pick((False, True)):
             chain = draw.training(2, (6_000, 20_000), work=(100, 400), saved=(50, 300))
         else:
-            chain = draw.inference(draw.between((2, 4)), (8_000, 45_000), work=(200, 900), carry=(20, 200))
+            chain = draw.inference(draw.between((3, 5)), (8_000, 45_000), work=(200, 900), carry=(20, 200))
         jobs.append(
             {
                 "name": f"swapped{k + 1}",
@@ -45,7 +45,7 @@ def instance(number: int) -> str:
             }
         )
     for k in range(1 + number % 2):
-        chain = draw.inference(draw.between((1, 3)), (5_000, 30_000), work=(100, 500), carry=(0, 100))
+        chain = draw.inference(draw.between((2, 4)), (5_000, 30_000), work=(100, 500), carry=(0, 100))
         resident = draw.between((300, 900), 50)
         jobs.append(
             {"name": f"kept{k + 1}", "copies": draw.between((1, 3)), "configs": [config("bs4", 4, resident, chain)]}

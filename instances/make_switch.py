@@ -10,12 +10,10 @@ from compose import Draw, config, instance_text, main, time
 SEED = 4300
 NUMBER = 10
 LENGTHS = (
-    ("fill-drain", (22_000, 40_000)),
-    ("inner", (9_000, 16_000)),
-    ("inner", (9_000, 16_000)),
-    ("fwd-bwd", (18_000, 34_000)),
-    ("inner", (9_000, 16_000)),
-    ("inner", (9_000, 16_000)),
+    ("fill-drain", (22_000, 45_000)),
+    ("inner", (8_000, 14_000)),
+    ("fwd-bwd", (18_000, 40_000)),
+    ("inner", (8_000, 14_000)),
 )
 NAMES = ("infer1", "infer2", "infer3", "train")
 
@@ -37,7 +35,7 @@ def instance(number: int) -> str:
         if name == "train":
             chain = draw.training(2, (1500, 3500), work=(100, 300), saved=(50, 200))
         else:
-            chain = draw.inference(draw.between((2, 4)), (1500, 6500), work=(100, 500), carry=(0, 100))
+            chain = draw.inference(draw.between((3, 5)), (1500, 6500), work=(100, 500), carry=(0, 100))
         job = {
             "name": name,
             "copies": draw.between((2, 5)),
