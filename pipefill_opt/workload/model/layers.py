@@ -11,7 +11,7 @@ An operator works on *rows*: positions (tokens, pixels) of one sample. Every siz
 | Dropout | none | elementwise | its mask, one byte an element |
 | Elementwise | `parameters` | elementwise, reads `reads` tensors | `saved` tensors |
 | Conv | kernel^2 x inputs / groups x outputs (+ outputs) | 2 x that x output pixels FLOPs | its input |
-| Pool | none | elementwise | nothing |
+| Pool | none | elementwise | its input, unless it takes the mean of all of it |
 | Lookup | entries x width | reads rows of the table | nothing |
 | Loss | none | elementwise | the logits, in 32 bits |
 """
@@ -69,7 +69,8 @@ class Linear:
 class Attention:
     """Scores, softmax, and the weighted sum. keys: positions that each row may attend to (all of them, causal or not).
 
-    dropout: on the softmax. table: parameters of a position bias. inner: tensor parallelism divides the heads.
+    windowed: they are those of the row's own window, so that in all there are as many keys as rows, not `keys`. dropout: on the
+    softmax. table: parameters of a position bias. inner: tensor parallelism divides the heads.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Attention:
     v_width: int
     causal: bool = False
     dropout: bool = False
+    windowed: bool = False
     table: int = 0
     inner: bool = True
 
@@ -88,6 +90,11 @@ class Attention:
     def parameters(self) -> int:
         """Those of the position bias."""
         return self.table
+
+    @property
+    def sources(self) -> Rows:
+        """Positions that have a key and a value."""
+        return self.rows if self.windowed else self.keys
 
 
 @dataclass(frozen=True, slots=True)
