@@ -95,7 +95,8 @@ class Derived:
 class MainJob:
     """A schedule with its costs: what the timeline is computed from. `memory` may be absent. `source`: the file it came from, for errors.
 
-    derived: where its numbers come from an analytic model. With `global_norm`, every STEP waits for the REDUCE of every stage. `boundary`: what comes between two iterations.
+    With `global_norm`, every STEP waits for the REDUCE of every stage. `boundary`: what comes between two iterations. derived: where its
+    numbers come from an analytic model.
     """
 
     schedule: Schedule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pipefill_opt.errors import InputError
 from pipefill_opt.files import check, read_document
@@ -15,6 +15,12 @@ from pipefill_opt.workload.main_schedule import read_schedule
 from pipefill_opt.workload.weights import action_durations
 
 Document = Mapping[str, Any]
+
+BY_NAME: Final = (
+    "hardware", "parallel", "global_batch", "microbatch", "sequence", "precision", "recompute", "attention",
+    "sequence_parallel", "zero", "split", "coefficients",
+)  # fmt: skip
+"""Keys of a MAIN file that gives a model by name."""
 
 
 def read_main(path: Path | str) -> MainJob:
@@ -39,6 +45,8 @@ def _build(document: Document, file: str, folder: Path) -> MainJob:
             from pipefill_opt.workload.model.main_model import resolve
 
             document, derived = resolve(document, folder)
+        else:
+            _refuse_names(document)
         schedule = read_schedule(document["schedule"], folder)
         main = MainJob(
             schedule=schedule,
@@ -54,6 +62,13 @@ def _build(document: Document, file: str, folder: Path) -> MainJob:
     except InputError as error:
         raise error.located(file=file) from None
     return main
+
+
+def _refuse_names(document: Document) -> None:
+    """What only an analytic model reads has no place without one."""
+    for key in BY_NAME:
+        if key in document:
+            raise InputError("expected model with it", value=document[key], where=key)
 
 
 def _communication(entry: Document) -> Communication:

@@ -172,7 +172,7 @@ def _objects(schema: Any) -> list[dict[str, Any]]:
 BAD = {
     "": "main.yaml: top level: nothing: expected a mapping",
     "[]": "main.yaml: top level: []: expected a mapping",
-    BASE + "boundry: barrier": "main.yaml: boundry: barrier: unknown key, expected one of boundary, communication, ",
+    BASE + "boundry: barrier": "main.yaml: boundry: barrier: unknown key, expected one of attention, boundary, ",
     BASE + "boundary: none": 'main.yaml: boundary: "none": expected barrier or flow',
     BASE + "durations: {}": "main.yaml: line 3, column 1: durations: expected each key once",
     BASE[:40]: "main.yaml: line 2, column 1: expected YAML",
@@ -253,6 +253,7 @@ BAD = {
     "schedule: {family: zbv, devices: 2, microbatches: 4}\n"
     + TIMES: "main.yaml: durations: missing I and W, since the schedule splits",
     # the rest
+    BASE + "hardware: a100-80gb": "main.yaml: hardware: a100-80gb: expected model with it",
     BASE + "overlap: both": 'main.yaml: overlap: "both": expected sequential, or a mapping {length: time}',
     BASE + "overlap: {len: 3}": "main.yaml: overlap.len: 3: unknown key, expected one of length, unit",
     BASE + "overlap: {length: -3}": "main.yaml: overlap.length: -3: expected a time of 0 or more",
