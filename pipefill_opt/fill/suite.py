@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from pipefill_opt.files import data_folder, read_text
 from pipefill_opt.fill.certify import certify
 from pipefill_opt.fill.hash import instance_hash
 from pipefill_opt.fill.plan_file import read_plan
-from pipefill_opt.fill.problem import Objective
+from pipefill_opt.fill.problem import FillProblem, Objective
 from pipefill_opt.fill.read import read_instance
 from pipefill_opt.parse import parse_json
 from pipefill_opt.units import exact
@@ -27,7 +27,8 @@ MINIMISED = (Objective.MAKESPAN, Objective.COMPLETION)
 class Entry:
     """One instance. file, plan: relative to the suite's folder; plan: a plan of value `best`. best, bound: exact.
 
-    sense: `max` or `min`. proved_by: what proved the bound; date: when. instance: the hash for which all this holds.
+    sense: `max` or `min`. proved_by: what proved the bound; date: when. instance: the hash for which all this holds. greedy: value of
+    PipeFill's plan on contiguous bubbles; pattern_bound: the per-bubble pattern bound; None where it is not known. traits: see `traits`.
     """
 
     file: str
@@ -40,11 +41,34 @@ class Entry:
     proved_by: str
     date: str
     plan: str
+    greedy: Fraction | None
+    pattern_bound: Fraction | None
+    traits: str
 
     @property
     def proved(self) -> bool:
         """True if the best known value is known to be the optimum."""
         return self.best == self.bound
+
+    @property
+    def gap(self) -> Fraction:
+        """|bound - best| / max(1, |best|)."""
+        return abs(self.bound - self.best) / max(Fraction(1), abs(self.best))
+
+
+NEEDED = ("best", "bound")
+OPTIONAL = ("greedy", "pattern_bound")
+
+
+def traits(problem: FillProblem, iterations: int) -> str:
+    """What an instance has, of `carry` (bytes carried between bubbles), `swap` (swapped jobs), `H>1` (a plan of several iterations)."""
+    operators = (o for job in problem.jobs for c in job.configurations for o in c.operators)
+    has = {
+        "carry": any(operator.carry for operator in operators),
+        "swap": any(not job.keep for job in problem.jobs),
+        "H>1": iterations > 1,
+    }
+    return " ".join(name for name, holds in has.items() if holds)
 
 
 def read_suite(folder: Path | None = None) -> tuple[Entry, ...]:
@@ -57,25 +81,34 @@ def read_suite(folder: Path | None = None) -> tuple[Entry, ...]:
 
 
 def _entry(document: Any, where: str, file: str) -> Entry:
-    fields: Mapping[str, Any] = document if isinstance(document, dict) else {}
-    names = set(Entry.__dataclass_fields__)
-    if set(fields) != names or not all(isinstance(value, str) for value in fields.values()):
+    texts: Mapping[str, Any] = document if isinstance(document, dict) else {}
+    names = {field.name for field in fields(Entry)}
+    if set(texts) != names or not all(isinstance(value, str) for value in texts.values()):
         raise InputError(f"expected an entry of texts {', '.join(sorted(names))}", where=where, file=file)
-    numbers = {}
-    for key in ("best", "bound"):
+    numbers: dict[str, Fraction | None] = {}
+    for key in (*NEEDED, *OPTIONAL):
         try:
-            numerator, _, denominator = fields[key].partition("/")
-            numbers[key] = exact(numerator) / exact(denominator or "1")
-        except (InputError, ZeroDivisionError):
-            raise InputError(
-                "expected a fraction, such as 7/2", value=fields[key], where=f"{where}.{key}", file=file
-            ) from None
-    return Entry(**{**fields, **numbers})
+            numbers[key] = None if key in OPTIONAL and not texts[key] else fraction(texts[key])
+        except InputError as error:
+            raise error.located(where=f"{where}.{key}", file=file) from None
+    return Entry(**{**texts, **numbers})
+
+
+def fraction(text: str) -> Fraction:
+    """The number written as `7/2` or `3`. Raises InputError."""
+    numerator, _, denominator = text.partition("/")
+    try:
+        return exact(numerator) / exact(denominator or "1")
+    except (InputError, ZeroDivisionError):
+        raise InputError("expected a fraction, such as 7/2", value=text) from None
 
 
 def suite_text(entries: tuple[Entry, ...]) -> str:
     """The text of an index file."""
-    documents = [{key: str(value) for key, value in asdict(entry).items()} for entry in entries]
+    names = [field.name for field in fields(Entry)]
+    documents = [
+        {name: "" if getattr(entry, name) is None else str(getattr(entry, name)) for name in names} for entry in entries
+    ]
     return json.dumps(documents, indent=1) + "\n"
 
 
@@ -114,6 +147,9 @@ def _faults(entry: Entry, folder: Path) -> Iterator[str]:
         yield f"the sense of {entry.objective} is not {entry.sense}"
     if entry.best < entry.bound if minimised else entry.best > entry.bound:
         yield f"the best value {entry.best} is beyond the bound {entry.bound}"
+    found = traits(problem, problem.iterations or plan.iterations or 1)
+    if entry.traits != found:
+        yield f"its traits are {found!r}, the index says {entry.traits!r}"
     verdict = certify(problem, plan)
     for violation in verdict.violations:
         yield f"its plan breaks a rule: {violation.code}: {violation.place}: {violation.message}"
