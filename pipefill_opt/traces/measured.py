@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from pipefill_opt.errors import InputError
 from pipefill_opt.schedule.actions import Action, Kind, Pair
@@ -54,7 +54,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Complete steps of one pipeline, all of the same actions on the same devices. notes: what was left out or corrected, in sentences."""
+    """Complete steps of one pipeline, all of the same actions on the same devices.
+
+    notes: what was left out or corrected, in sentences.
+    """
 
     ranks: tuple[int, ...]
     steps: tuple[Step, ...]
@@ -67,7 +70,7 @@ def members(entry: Entry) -> tuple[Action, ...]:
 
 
 def producer(action: Action, last: int) -> Action | None:
-    """The action whose message `action` needs, in one pipe of stages 0 to `last`; F and backward of slices within a stage not counted."""
+    """The action of another stage whose output `action` needs, in one pipe of stages 0 to `last`."""
     if action.kind is Kind.F and action.stage > 0:
         return action._replace(stage=action.stage - 1)
     if action.kind in (Kind.B, Kind.I) and action.stage < last:
@@ -75,12 +78,22 @@ def producer(action: Action, last: int) -> Action | None:
     return None
 
 
-def by_rank(traces: Sequence[RankRuns]) -> tuple[RankRuns, ...]:
+class _Ranked(Protocol):
+    @property
+    def rank(self) -> int: ...
+    @property
+    def source(self) -> str: ...
+
+
+Ranked = TypeVar("Ranked", bound=_Ranked)
+
+
+def by_rank(traces: Sequence[Ranked]) -> list[Ranked]:
     """The traces in order of rank. Raises InputError for a rank that comes twice."""
     seen: dict[int, str] = {}
     for trace in traces:
         if trace.rank in seen:
-            expected = f"expected each rank once, and {seen[trace.rank]} is rank {trace.rank} too"
+            expected = f"expected each rank once, and {seen[trace.rank]} is of this rank too"
             raise InputError(expected, value=f"rank {trace.rank}", file=trace.source)
         seen[trace.rank] = trace.source
-    return tuple(sorted(traces, key=lambda trace: trace.rank))
+    return sorted(traces, key=lambda trace: trace.rank)

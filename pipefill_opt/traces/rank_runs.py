@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pipefill_opt.errors import InputError
 from pipefill_opt.traces.device_runs import device_runs
 from pipefill_opt.traces.flow_links import linked_labels
-from pipefill_opt.traces.host_runs import host_runs, waits
+from pipefill_opt.traces.host_runs import host_runs, step_at, waits
 from pipefill_opt.traces.labels import Label, find_labels, step_windows
-from pipefill_opt.traces.measured import Interval, RankRuns
-from pipefill_opt.traces.trace_events import TraceEvents, Work
+from pipefill_opt.traces.measured import Interval, RankRuns, by_rank, members, producer
+from pipefill_opt.traces.trace_events import Op, TraceEvents, Work
 
 
 def rank_runs(traces: Sequence[TraceEvents], prefix: str | None = None) -> tuple[RankRuns, ...]:
@@ -18,7 +18,8 @@ def rank_runs(traces: Sequence[TraceEvents], prefix: str | None = None) -> tuple
 
     Raises InputError for a rank that comes twice or is missing, and where a rank has no runs.
     """
-    ordered = _all_ranks(traces)
+    ordered = by_rank(traces)
+    _refuse_mixed(ordered)
     windows = [step_windows(events.annotations) for events in ordered]
     labels = [find_labels(events, position, prefix) for position, events in enumerate(ordered)]
     if not any(labels):
@@ -26,7 +27,9 @@ def rank_runs(traces: Sequence[TraceEvents], prefix: str | None = None) -> tuple
             linked_labels(events, position, list(marked.values()))
             for position, (events, marked) in enumerate(zip(ordered, windows, strict=True))
         ]
-    return tuple(_runs(*of_rank) for of_rank in zip(ordered, labels, windows, strict=True))
+    ranks = tuple(_runs(*of_rank) for of_rank in zip(ordered, labels, windows, strict=True))
+    _refuse_gaps(ordered, ranks)
+    return ranks
 
 
 def _runs(events: TraceEvents, labels: Sequence[Label], windows: dict[int, Interval]) -> RankRuns:
@@ -56,18 +59,27 @@ def _messages_on_device(events: TraceEvents) -> tuple[Interval, ...]:
     return tuple(zip(device.start[kept].tolist(), device.end[kept].tolist(), strict=True))
 
 
-def _all_ranks(traces: Sequence[TraceEvents]) -> list[TraceEvents]:
-    """In order of rank, each rank once, and as many as the traces say there are."""
-    seen: dict[int, str] = {}
-    for events in traces:
-        if events.rank in seen:
-            expected = f"expected each rank once, and {seen[events.rank]} is of this rank too"
-            raise InputError(expected, value=f"rank {events.rank}", file=events.source)
-        seen[events.rank] = events.source
+def _refuse_mixed(traces: Sequence[TraceEvents]) -> None:
     worlds = {events.world for events in traces if events.world}
     if len(worlds) > 1:
         raise InputError(
             "expected traces of one run, and these tell of different numbers of ranks",
             value=" and ".join(map(str, sorted(worlds))),
         )
-    return sorted(traces, key=lambda events: events.rank)
+
+
+def _refuse_gaps(traces: Sequence[TraceEvents], ranks: Sequence[RankRuns]) -> None:
+    """InputError where a rank receives more than the ranks given can send: one is missing."""
+    last = max(action.stage for rank in ranks for run in rank.runs for action in members(run.action))
+    for events, rank in zip(traces, ranks, strict=True):
+        own = {action for run in rank.runs for action in members(run.action)}
+        made = [producer(action, last) for run in rank.runs for action in members(run.action)]
+        expected = sum(action is not None and action not in own for action in made)
+        times = events.ops.start[events.ops.kind == Op.RECV].tolist()
+        received = sum(not rank.windows or step_at(time, rank.windows) is not None for time in times)
+        if received > expected and len(traces) != events.world:
+            raise InputError(
+                "expected all ranks of the pipeline, and this one receives messages from none of those given",
+                value=f"{len(traces)} of {events.world or 'unknown'} ranks, {received} messages for {expected} runs",
+                file=events.source,
+            )

@@ -92,11 +92,20 @@ class Derived:
 
 
 @dataclass(frozen=True, slots=True)
+class Samples:
+    """What durations were measured from, in ticks: by action, one for each step; lags of messages that were waited for."""
+
+    actions: Mapping[Action, tuple[int, ...]]
+    lags: tuple[int, ...] = ()
+    steps: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class MainJob:
     """A schedule with its costs: what the timeline is computed from. `memory` may be absent. `source`: the file it came from, for errors.
 
     With `global_norm`, every STEP waits for the REDUCE of every stage. `boundary`: what comes between two iterations. derived: where its
-    numbers come from an analytic model.
+    numbers come from an analytic model. samples: where they were measured.
     """
 
     schedule: Schedule
@@ -107,3 +116,4 @@ class MainJob:
     global_norm: bool = False
     boundary: Boundary = Boundary.BARRIER
     derived: Derived | None = None
+    samples: Samples | None = None

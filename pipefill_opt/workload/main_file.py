@@ -11,6 +11,7 @@ from pipefill_opt.files import check, read_document
 from pipefill_opt.units import parse_bandwidth, parse_bytes, parse_time, transfer_ticks
 from pipefill_opt.workload.costs import Boundary, Communication, MainJob, Mode
 from pipefill_opt.workload.main_costs import read_durations, read_memory, value_at
+from pipefill_opt.workload.main_samples import read_samples
 from pipefill_opt.workload.main_schedule import read_schedule
 from pipefill_opt.workload.weights import action_durations
 
@@ -57,6 +58,7 @@ def _build(document: Document, file: str, folder: Path) -> MainJob:
             global_norm=document.get("global_norm", False),
             boundary=Boundary(document.get("boundary", Boundary.BARRIER)),
             derived=derived,
+            samples=read_samples(document["measured"], schedule) if "measured" in document else None,
         )
         action_durations(main)  # is anything missing, unknown or too large?
     except InputError as error:
