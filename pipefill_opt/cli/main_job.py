@@ -1,18 +1,13 @@
-"""Commands on the main job: `bubbles`, `import`, `export`."""
+"""Commands on the main job: `bubbles`, `export`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pipefill_opt.cli.imports import write_result
 from pipefill_opt.cli.options import add_common, output_path, picture_path
-
-if TYPE_CHECKING:
-    from pipefill_opt.schedule.schedule import Schedule
-
-PLACEHOLDERS = {"F": 1, "B": 2, "I": 1, "W": 1, "R": 1}
-"""ms; written for the kinds of an imported order, to be replaced by the user."""
 
 
 def register(commands: Any) -> None:
@@ -23,13 +18,6 @@ def register(commands: Any) -> None:
     bubbles.add_argument("--trace", type=output_path, metavar="FILE", help="also write it for Perfetto (JSON)")
     add_common(bubbles, ("text", "json", "csv"))
     bubbles.set_defaults(run=run_bubbles)
-
-    importer = commands.add_parser("import", help="make a MAIN file from another format")
-    importer.add_argument("kind", choices=("torch-csv",), help="torch.distributed.pipelining's order, compute only")
-    importer.add_argument("file", metavar="FILE")
-    importer.add_argument("-o", "--output", type=output_path, metavar="MAIN", help="default: stdout")
-    add_common(importer)
-    importer.set_defaults(run=run_import)
 
     exporter = commands.add_parser("export", help="write a MAIN file in another format")
     exporter.add_argument(
@@ -67,17 +55,6 @@ def run_bubbles(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def run_import(arguments: argparse.Namespace) -> int:
-    """`pipefill import torch-csv FILE -o MAIN`."""
-    from pipefill_opt.files import read_text
-    from pipefill_opt.schedule.torch_csv import read_torch_csv
-
-    schedule = read_torch_csv(read_text(arguments.file), file=arguments.file)
-    _write(arguments, main_text(schedule, arguments.file))
-    print("warning: durations are placeholders, put in your own", file=sys.stderr)
-    return 0
-
-
 def run_export(arguments: argparse.Namespace) -> int:
     """`pipefill export torch-csv|perfetto MAIN`."""
     from pipefill_opt.workload.main_file import read_main
@@ -92,29 +69,5 @@ def run_export(arguments: argparse.Namespace) -> int:
         from pipefill_opt.traces.perfetto import main_trace
 
         text = main_trace(timeline(main))
-    _write(arguments, text)
+    write_result(arguments, text)
     return 0
-
-
-def _write(arguments: argparse.Namespace, text: str) -> None:
-    if arguments.output is None:
-        sys.stdout.write(text)
-        return
-    from pipefill_opt.files import write_text
-
-    write_text(arguments.output, text)
-
-
-def main_text(schedule: Schedule, source: str) -> str:
-    """A MAIN file (JSON, which YAML contains) of a schedule, with placeholder durations."""
-    import json
-
-    from pipefill_opt.schedule.actions import Kind
-
-    kinds = [kind.name for kind in Kind if kind.name in PLACEHOLDERS and (schedule.kind == kind).any()]
-    durations = {"unit": "ms", **{name: PLACEHOLDERS[name] for name in kinds}}
-    rows = ",\n    ".join(json.dumps([str(action) for action in schedule.row(d)]) for d in range(schedule.devices))
-    return (
-        f'{{"schedule": {{"placement": {json.dumps(list(schedule.placement))}, "actions": [\n    {rows}]}},\n'
-        f' "durations": {json.dumps(durations)}}}\n'
-    )
