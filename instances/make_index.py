@@ -31,7 +31,6 @@ from pipefill_opt.fill.read import read_instance  # noqa: E402
 from pipefill_opt.fill.suite import INDEX, MINIMISED, Entry, instance_files, read_suite, suite_text, traits  # noqa: E402
 
 GREEDY_SECONDS = 60.0
-PATTERN = (FOLDER.parent / "pipefill_opt/solve/pattern_bound.py").exists()
 
 
 @dataclass(frozen=True)
@@ -126,19 +125,20 @@ def compact(problem: FillProblem, plan: FillPlan) -> str:
     return head + ', "patterns": [\n' + ",\n".join(json.dumps(pattern) for pattern in patterns) + "\n]}\n"
 
 
-def with_figures(problem: FillProblem, entry: Entry) -> Entry:
-    """The entry with greedy's value and the pattern bound, where they are not known yet and there are any."""
+def with_figures(problem: FillProblem, entry: Entry, *, again: bool) -> Entry:
+    """The entry with greedy's value and the pattern bound, where they are not known yet or wanted again, and there are any."""
     if problem.objective is not Objective.THROUGHPUT:
         return entry
+    from pipefill_opt.solve.device import compile_problem
     from pipefill_opt.solve.facade import solve
-    if PATTERN:
-        from pipefill_opt.solve.pattern_bound import pattern_bound
+    from pipefill_opt.solve.pattern_bound import pattern_bound
     from pipefill_opt.solve.result import Limits
 
-    if entry.greedy is None:
+    if entry.greedy is None or again:
         entry = replace(entry, greedy=solve(problem, solver="greedy", limits=Limits(time=GREEDY_SECONDS)).objective)
-    if entry.pattern_bound is None and PATTERN:
-        entry = replace(entry, pattern_bound=pattern_bound(problem))
+    if entry.pattern_bound is None or again:
+        compiled = compile_problem(problem)
+        entry = replace(entry, pattern_bound=pattern_bound(compiled) * compiled.unit)
     return entry
 
 
@@ -151,7 +151,7 @@ def update(file: str, old: Entry | None, options: argparse.Namespace) -> Entry |
             entry = improved(problem, file, entry, found)
             if entry.proved:
                 break
-    return None if entry is None else with_figures(problem, entry)
+    return None if entry is None else with_figures(problem, entry, again=options.figures)
 
 
 def write_index(entries: Sequence[Entry]) -> None:
@@ -164,6 +164,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for each search (default: 60)")
     parser.add_argument("--solvers", default="auto", help="names, with commas between them (default: auto)")
+    parser.add_argument("--figures", action="store_true", help="compute greedy's value and the pattern bound again")
     parser.add_argument("families", metavar="FAMILY", nargs="*")
     options = parser.parse_args()
     logging.basicConfig(level=logging.ERROR)

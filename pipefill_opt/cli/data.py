@@ -1,4 +1,4 @@
-"""Commands on data that come with the package: `schema`, `instances`, `versions`."""
+"""Commands on data that come with the package: `schema`, `versions`."""
 
 from __future__ import annotations
 
@@ -19,11 +19,6 @@ def register(commands: Any) -> None:
     add_common(schema)
     schema.set_defaults(run=run_schema)
 
-    instances = commands.add_parser("instances", help="the instance suite: list it, check it")
-    instances.add_argument("action", choices=("list", "check"))
-    add_common(instances, ("text", "json", "csv"))
-    instances.set_defaults(run=run_instances)
-
     versions = commands.add_parser("versions", help="versions of this program and of what it uses")
     add_common(versions, ("text", "json"))
     versions.set_defaults(run=run_versions)
@@ -35,22 +30,6 @@ def run_schema(arguments: argparse.Namespace) -> int:
 
     sys.stdout.write(schema_text(arguments.name) if arguments.name else "\n".join(schema_names()) + "\n")
     return 0
-
-
-def run_instances(arguments: argparse.Namespace) -> int:
-    """`pipefill instances list|check`: exit code 4 if a stored plan or value does not hold."""
-    from pipefill_opt.errors import CertificateError
-    from pipefill_opt.fill.suite import check_suite, read_suite
-    from pipefill_opt.report import suite
-
-    if arguments.action == "list":
-        show = {"text": suite.suite_table, "json": suite.suite_json, "csv": suite.suite_csv}
-        sys.stdout.write(show[arguments.format](read_suite()))
-        return 0
-    checked = list(check_suite())
-    tell = {"text": suite.check_text, "json": suite.check_json, "csv": suite.check_csv}
-    sys.stdout.write(tell[arguments.format](checked))
-    return CertificateError.exit_code if any(faults for _, faults in checked) else 0
 
 
 def run_versions(arguments: argparse.Namespace) -> int:

@@ -4,29 +4,67 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 
 from pipefill_opt.fill.suite import Entry
 from pipefill_opt.report.tables import csv_text, percent, text_table
 
-FIELDS = ("file", "family", "objective", "best", "bound", "proved_by", "date")
+FIELDS = ("file", "family", "objective", "best", "bound", "proved_by", "date", "greedy", "pattern_bound", "traits")
+GREEDY_LOSS = Fraction(1, 20)
+LOOSE = Fraction(1, 50)
+TRAITS = {"carry": "bytes carried between bubbles", "swap": "swapped jobs", "H>1": "a plan of more than one iteration"}
 Checked = Sequence[tuple[str, tuple[str, ...]]]
 
 
 def _rows(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
-    return [tuple(str(getattr(entry, field)) for field in FIELDS) for entry in entries]
+    values = [[getattr(entry, field) for field in FIELDS] for entry in entries]
+    return [tuple("" if value is None else str(value) for value in row) for row in values]
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many instances besides `tiny` are so, and how many should be at the least."""
+
+    what: str
+    number: int
+    least: int
+
+
+def counts(entries: Sequence[Entry]) -> tuple[Count, ...]:
+    """What makes the suite one on which solvers can be told apart.
+
+    greedy: against the best plan known, which is at most the optimum; the pattern bound: against the bound proved, which is at
+    least the optimum. So both counts are proved.
+    """
+    others = [entry for entry in entries if entry.family != "tiny"]
+    greedy = sum(e.greedy is not None and e.greedy <= (1 - GREEDY_LOSS) * e.best for e in others)
+    loose = sum(e.pattern_bound is not None and e.pattern_bound >= (1 + LOOSE) * e.bound for e in others)
+    return (
+        Count("greedy on contiguous bubbles is at least 5 % below the best plan", greedy, ceil(len(others) / 2)),
+        Count("the per-bubble pattern bound is at least 2 % above the proved one", loose, ceil(len(others) / 3)),
+        *(Count(what, sum(trait in e.traits.split() for e in others), 20) for trait, what in TRAITS.items()),
+    )
 
 
 def suite_table(entries: Sequence[Entry]) -> str:
-    """One line an instance: best value, bound, gap."""
+    """One line an instance: best value, bound, gap, greedy and pattern bound against them; then the counts."""
     rows = []
     for entry in entries:
-        gap = abs(entry.bound - entry.best) / max(Fraction(1), abs(entry.best))
-        known = "proved" if entry.proved else f"gap {percent(gap, 3)}"
-        rows.append((entry.file, entry.objective, f"{float(entry.best):.9g}", f"{float(entry.bound):.9g}", known))
+        known = "proved" if entry.proved else f"gap {percent(entry.gap, 3)}"
+        greedy = "" if entry.greedy is None or not entry.best else percent(entry.greedy / entry.best - 1, 1)
+        loose = (
+            "" if entry.pattern_bound is None or not entry.bound else percent(entry.pattern_bound / entry.bound - 1, 1)
+        )
+        values = (f"{float(entry.best):.9g}", f"{float(entry.bound):.9g}")
+        rows.append((entry.file, entry.objective, *values, known, greedy, loose, entry.traits))
     proved = sum(entry.proved for entry in entries)
-    lines = text_table(("instance", "objective", "best known", "bound", ""), rows)
-    return "\n".join([*lines, "", f"{len(entries)} instances, {proved} proved"]) + "\n"
+    lines = text_table(("instance", "objective", "best known", "bound", "", "greedy", "pattern bound", "traits"), rows)
+    others = sum(entry.family != "tiny" for entry in entries)
+    lines += ["", f"{len(entries)} instances, {proved} proved; of the {others} besides tiny:"]
+    lines += [f"  {count.number:4} (wanted: {count.least}) {count.what}" for count in counts(entries)]
+    return "\n".join(lines) + "\n"
 
 
 def suite_json(entries: Sequence[Entry]) -> str:
