@@ -16,7 +16,7 @@ from math import floor
 from typing import Final, Protocol
 
 from pipefill_opt.solve.column import Column, MasterResult
-from pipefill_opt.solve.columns import list_columns
+from pipefill_opt.solve.columns import Choices, list_columns
 from pipefill_opt.solve.device import Compiled, DevicePlan, DeviceProblem, DeviceResult
 from pipefill_opt.solve.greedy import Choice
 from pipefill_opt.solve.result import Limits, Progress, Reason
@@ -64,14 +64,20 @@ def allocate(
     known: dict[DeviceProblem, DeviceResult] | None = None,
     beat: int = 0,
     tell: Callable[[int, int, str], None] | None = None,
+    listed: Choices | None = None,
+    ceiling: int | None = None,
 ) -> Allocation:
     """The best choice for H = `iterations`, proved unless a limit ends the search first.
 
     start: plans known already (greedy's). known: proved results of devices, which grows. beat: a value that is known otherwise; the
-    search ends, proved, when no choice is worth more. tell(value, bound, note) hears of progress.
+    search ends, proved, when no choice is worth more. tell(value, bound, note) hears of progress. listed: columns that a better choice
+    than `start` must be of, with bounds; all that can matter if it is not given. ceiling: a bound on all choices.
     """
     known = {} if known is None else known
-    search = _Allocator(compiled, iterations, solve_device, solve_master, watch, start, known, tell)
+    listed = list_columns(compiled, iterations) if listed is None else listed
+    search = _Allocator(compiled, iterations, solve_device, solve_master, watch, start, known, tell, listed)
+    if ceiling is not None:
+        search.bound = min(search.bound, ceiling)
     return search.answer(search.run(beat))
 
 
@@ -92,6 +98,7 @@ class _Allocator:
         start: Sequence[Choice],
         known: dict[DeviceProblem, DeviceResult],
         tell: Callable[[int, int, str], None] | None,
+        listed: Choices,
     ) -> None:
         self.compiled = compiled
         self.iterations = iterations
@@ -101,7 +108,6 @@ class _Allocator:
         problem = compiled.problem
         self.counts = [device.count for device in problem.devices]
         self.copies = [job.copies for job in problem.jobs]
-        listed = list_columns(compiled, iterations)
         self.listed = len(listed.columns)
         self.columns = list(listed.columns)
         self.upper = list(listed.bounds)

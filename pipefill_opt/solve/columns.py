@@ -36,7 +36,7 @@ def list_columns(compiled: Compiled, iterations: int) -> Choices:
     rest: list[tuple[int, int] | None] = []
     share = MAX_COLUMNS // max(1, len(compiled.problem.devices))
     for c in range(len(compiled.problem.devices)):
-        kinds = _Kinds(compiled, c, iterations)
+        kinds = Kinds(compiled, c, iterations)
         complete = True
         level: list[Residents] = [()]
         size, room = 0, share
@@ -58,14 +58,14 @@ def rate_bound(compiled: Compiled) -> Fraction:
     iterations = problem.iterations or problem.max_iterations
     every = problem.iterations is None
     total = sum(
-        device.count * _Kinds(compiled, c, iterations).any_bound(every_length=every)
+        device.count * Kinds(compiled, c, iterations).any_bound(every_length=every)
         for c, device in enumerate(problem.devices)
     )
     return Fraction(total, iterations)
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class Kind:
     """A (job, configuration) on a class, alone there.
 
     least: time of the least work that counts (a lap, or with `repeat: false` the first operator). shortest: its shortest operator.
@@ -81,22 +81,23 @@ class _Kind:
     items: tuple[Item, ...]
 
 
-class _Kinds:
-    """The slots that a class allows, and what sets of them are worth at most."""
+class Kinds:
+    """The slots that a class allows (`slots`, by job and configuration index), and what sets of them are worth at most."""
 
     def __init__(self, compiled: Compiled, class_index: int, iterations: int) -> None:
         self._jobs = compiled.problem.jobs
         self._empty = compiled.device(class_index, (), iterations)
-        self._kinds: dict[tuple[int, int], _Kind] = {}
+        self.repeat = self._empty.repeat
+        self.slots: dict[tuple[int, int], Kind] = {}
         self._capacities: dict[tuple[int, int], int] = {}
         name = compiled.problem.devices[class_index].name
         for j, job in enumerate(self._jobs):
             for k in range(len(job.configurations) if name in job.devices and job.copies else 0):
-                kind = _kind(compiled.device(class_index, ((j, k),), iterations))
-                if kind is not None and kind.least <= self._capacity(kind.moves, kind.shortest):
-                    self._kinds[j, k] = kind
+                kind = kind_of(compiled.device(class_index, ((j, k),), iterations))
+                if kind is not None and kind.least <= self.capacity(kind.moves, kind.shortest):
+                    self.slots[j, k] = kind
 
-    def _capacity(self, moves: int, shortest: int) -> int:
+    def capacity(self, moves: int, shortest: int) -> int:
         """Net ticks of all rooms for slots with such least transfers and such a shortest operator."""
         key = (moves, shortest)
         if key not in self._capacities:
@@ -107,7 +108,7 @@ class _Kinds:
     def grown(self, residents: Residents) -> list[Residents]:
         """The residents with one more, in order; only where every slot can still do something (else fewer residents serve as well)."""
         larger = []
-        for kind in self._kinds:
+        for kind in self.slots:
             if residents and kind < residents[-1]:
                 continue
             copies = Counter(job for job, _ in residents)[kind[0]] + 1
@@ -117,7 +118,7 @@ class _Kinds:
         return larger
 
     def _all_can_work(self, residents: Residents) -> bool:
-        slots = [self._kinds[kind] for kind in residents]
+        slots = [self.slots[kind] for kind in residents]
         stays = sum(slot.stays for slot in slots)
         if stays > self._empty.resident_free:
             return False
@@ -126,12 +127,12 @@ class _Kinds:
         return sum(slot.least for slot in slots) <= self._room(residents)
 
     def _room(self, residents: Residents) -> int:
-        slots = [self._kinds[kind] for kind in residents]
-        return self._capacity(min(slot.moves for slot in slots), min(slot.shortest for slot in slots))
+        slots = [self.slots[kind] for kind in residents]
+        return self.capacity(min(slot.moves for slot in slots), min(slot.shortest for slot in slots))
 
     def bound(self, residents: Residents) -> int:
         """An upper bound on the value of a device with these residents."""
-        items = [item for kind in residents for item in self._kinds[kind].items]
+        items = [item for kind in residents for item in self.slots[kind].items]
         return fractional_knapsack(items, self._room(residents))
 
     def any_bound(self, *, every_length: bool = False) -> int:
@@ -140,17 +141,17 @@ class _Kinds:
         every_length: it holds for a plan of any number of iterations, in proportion. No plan has more laps an iteration than P iterations
         hold, closed or not, plus one, by P (the map from position to position is monotone); and fractions of value count as one.
         """
-        if not self._kinds:
+        if not self.slots:
             return 0
         items = [
             (value, ticks, (most + every_length) * self._jobs[job].copies)
-            for (job, _), kind in self._kinds.items()
+            for (job, _), kind in self.slots.items()
             for value, ticks, most in kind.items
         ]
-        return fractional_knapsack(items, self._room(tuple(self._kinds))) + every_length
+        return fractional_knapsack(items, self._room(tuple(self.slots))) + every_length
 
 
-def _kind(device: DeviceProblem) -> _Kind | None:
+def kind_of(device: DeviceProblem) -> Kind | None:
     """What a single slot is on a device of its own; None if it can do nothing there."""
     slot = device.slots[0]
     moves = least_moves(slot)
@@ -162,7 +163,7 @@ def _kind(device: DeviceProblem) -> _Kind | None:
     stays = slot.resident + (min(slot.carry) if device.repeat else 0) if slot.keep else 0
     if min(headroom) < 0 or stays > device.resident_free:
         return None
-    return _Kind(
+    return Kind(
         least=sum(slot.ticks) if device.repeat else slot.ticks[0],
         shortest=min(slot.ticks),
         moves=moves,

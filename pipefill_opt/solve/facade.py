@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
@@ -16,7 +16,7 @@ from pipefill_opt.fill.problem import FillProblem, Objective
 from pipefill_opt.solve.allocate import allocate
 from pipefill_opt.solve.device import Compiled, DeviceProblem, DeviceResult, compile_problem
 from pipefill_opt.solve.direct import solve_directly
-from pipefill_opt.solve.greedy import Kinds, contiguous, every_kind
+from pipefill_opt.solve.greedy import Choice, Kinds, contiguous, every_kind
 from pipefill_opt.solve.lengths import Answer, LengthSolver, search_exact, search_greedy
 from pipefill_opt.solve.result import Limits, Outcome, Reason, Solution
 from pipefill_opt.solve.start import start_from
@@ -28,7 +28,8 @@ class Solver:
     """What a solver is and can do. exact: it ends with a proof if no limit stops it.
 
     kinds: the bubbles of a greedy solver. Of an exact one, `module:function`, imported when it runs: device and master, or whole, what
-    solves the integer program of the whole problem.
+    solves the integer program of the whole problem. every: what searches with device and master over every H, in place of the listing
+    of all sets of residents.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Solver:
     device: str = ""
     master: str = ""
     whole: str = ""
+    every: str = ""
 
 
 _LAYER: Final = "pipefill_opt.solve."
@@ -54,6 +56,15 @@ SOLVERS: Final[Mapping[str, Solver]] = {
             ("numpy", "numba", "ortools"),
             device="exact:solve_exact",
             master="cpsat:solve_master",
+        ),
+        Solver(
+            "cg",
+            "column generation over sets of residents, devices as dp solves them",
+            True,
+            ("numpy", "numba", "scipy", "ortools"),
+            device="exact:solve_auto",
+            master="cpsat:solve_master",
+            every="generation.horizons:search_generation",
         ),
         Solver(
             "cpsat",
@@ -122,10 +133,21 @@ def solve(
         answer = search_greedy(compiled, chosen.kinds, watch)
     else:
         known = None if start is None else start_from(compiled, start)
-        solve_length = _length_solver(compiled, chosen, AUTO_DEVICE if notes else chosen.device)
+        search = _search(compiled, chosen, AUTO_DEVICE if notes else chosen.device)
         watch = Watch(limits if limits is not None else Limits())  # loading a solver is no part of its time
-        answer = search_exact(compiled, solve_length, watch, known)
+        answer = search(watch, known)
     return _solution(compiled, chosen, answer, watch, tuple(notes))
+
+
+def _search(
+    compiled: Compiled, solver: Solver, device: str
+) -> Callable[[Watch, tuple[int, Sequence[Choice]] | None], Answer]:
+    """What an exact solver does within a watch, from a known plan on."""
+    if solver.every:
+        every, solve_device, solve_master = (_function(place) for place in (solver.every, device, solver.master))
+        return lambda watch, known: every(compiled, solve_device, solve_master, watch, known)
+    solve_length = _length_solver(compiled, solver, device)
+    return lambda watch, known: search_exact(compiled, solve_length, watch, known)
 
 
 def _length_solver(compiled: Compiled, solver: Solver, device: str) -> LengthSolver:

@@ -20,7 +20,7 @@ from tests.solve.brute_force import optimum
 from tests.solve.random_instances import random_problem
 
 GREEDY = ("greedy", "greedy-all")
-EXACT = ("dp", "cpsat", "milp")
+EXACT = ("dp", "cg", "cpsat", "milp")
 DIRECT = ("cpsat-direct", "milp-direct")
 TOLERANCE = dict.fromkeys(("milp", "milp-direct"), Fraction(2, 10**9))
 """HiGHS computes in floating point: what it answers is off by this part of the optimum at most. The others are exact."""

@@ -1,0 +1,374 @@
+"""Column generation for one H: prices of copies from a linear master, sets of residents priced with proven bounds, devices solved last.
+
+Each round solves the master over the listed sets, each with its upper bound, asks every group for sets that are worth more than their
+price, and tightens the bounds of those in turn. Where there are none the master's value is a bound on the problem. Then the devices that
+it uses are solved, which lowers their bounds or confirms them; their plans make the incumbent.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil, floor
+from typing import Final
+
+from pipefill_opt.solve.allocate import Allocation, DeviceSolver, MasterSolver, allocate
+from pipefill_opt.solve.column import Column
+from pipefill_opt.solve.columns import MAX_COLUMNS, Choices
+from pipefill_opt.solve.device import Compiled, DeviceProblem, DeviceResult
+from pipefill_opt.solve.generation.groups import Group, anonymous, groups, spread
+from pipefill_opt.solve.generation.incumbent import Incumbent
+from pipefill_opt.solve.generation.master import Relaxed, Used, relax
+from pipefill_opt.solve.generation.prices import Prices, proven_bound
+from pipefill_opt.solve.generation.sets import Sets
+from pipefill_opt.solve.greedy import Choice
+from pipefill_opt.solve.result import Limits, Reason
+from pipefill_opt.solve.watch import Watch
+
+ORIGIN: Final = "prices of copies, every set of residents bounded"
+LOOKED_AT: Final = 400
+"""Offers of a group whose bounds are tightened in one round."""
+TAKEN: Final = 8
+"""Sets of a group that enter the master in one round."""
+SLACK: Final = 1e-9
+"""Relative: a set must be worth so much more than its price to enter the master."""
+ROUGH: Final = (Fraction(1, 200), Fraction(1, 2000), Fraction(0))
+"""Gaps at which the search of a device ends, the first, the second and any further time."""
+SHORTEST_SHARE: Final = 0.5
+"""Seconds that a device search gets at the least, of a limited time."""
+
+_log = logging.getLogger(__name__)
+Key = tuple[int, tuple[int, ...]]
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of a column: the best result, and how often its device has been searched. closed: further searches are of no use."""
+
+    result: DeviceResult | None = None
+    times: int = 0
+    closed: bool = False
+
+
+def generate(
+    compiled: Compiled,
+    iterations: int,
+    solve_device: DeviceSolver,
+    solve_master: MasterSolver,
+    watch: Watch,
+    *,
+    start: Sequence[Choice] = (),
+    known: dict[DeviceProblem, DeviceResult] | None = None,
+    beat: int = 0,
+    tell: Callable[[int, int, str], None] | None = None,
+    every: bool = False,
+) -> Allocation:
+    """The best choice for H = `iterations`, proved unless a limit ends the search first; arguments as of `allocate`.
+
+    every: the bound holds for plans of any number of iterations (per `iterations` of them); the plan has H.
+    """
+    search = Search(
+        compiled, iterations, solve_device, solve_master, watch, {} if known is None else known, tell, every
+    )
+    search.begin(start)
+    return search.answer(search.run(beat))
+
+
+class Search:
+    """The state of the search. bound: proved, on value over H iterations."""
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        iterations: int,
+        solve_device: DeviceSolver,
+        solve_master: MasterSolver,
+        watch: Watch,
+        known: dict[DeviceProblem, DeviceResult],
+        tell: Callable[[int, int, str], None] | None,
+        every: bool,
+    ) -> None:
+        self.compiled = compiled
+        self.iterations = iterations
+        self.solve_device = solve_device
+        self.solve_master = solve_master
+        self.watch = watch
+        self.known = known
+        self.tell = tell
+        self.every = every
+        self.groups: tuple[Group, ...] = groups(compiled)
+        self.sets = [Sets(compiled, group.classes[0], iterations, every=every) for group in self.groups]
+        self.counts = [group.count for group in self.groups]
+        self.copies = [job.copies for job in compiled.problem.jobs]
+        self.columns: dict[Key, Used] = {}
+        self.facts: dict[Key, _Known] = {}
+        self.origins: set[str] = {"capacity"}
+        self.bound: Fraction | None = None
+        self.prices = Prices.rounded([0.0] * len(self.copies))
+        self.tops = [Fraction(0)] * len(self.groups)
+        self.best = Incumbent(self.counts, self.copies, solve_master)
+        self.rounds = 0
+
+    # Setting out
+
+    def begin(self, start: Sequence[Choice]) -> None:
+        """All single residents, and the sets of plans that are known."""
+        for g, sets in enumerate(self.sets):
+            sets.list_single()
+            for level in sets.levels[1:2]:
+                for row in level.rows.tolist():
+                    self.enter((g, tuple(row)))
+        place = {c: g for g, group in enumerate(self.groups) for c in group.classes}
+        for choice in start:
+            if choice.device.class_index not in place:
+                continue
+            g = place[choice.device.class_index]
+            row = self.sets[g].row(choice.device.residents)
+            if row is not None:
+                self.enter((g, row))
+                self.keep((g, row), DeviceResult(choice.value, self.sets[g].upper(row), choice.plan, "greedy"))
+        self.improve()
+
+    def enter(self, key: Key) -> None:
+        """A set becomes a column of the master."""
+        if key not in self.columns:
+            self.columns[key] = Used(key[0], self.sets[key[0]].usage(key[1]))
+
+    def keep(self, key: Key, result: DeviceResult) -> None:
+        """A plan of a column is known."""
+        known = self.facts.setdefault(key, _Known())
+        if known.result is None or result.value >= known.result.value:
+            known.result = result
+
+    def lower(self, key: Key) -> int:
+        """The best value found of a column."""
+        known = self.facts.get(key)
+        return 0 if known is None or known.result is None or known.result.plan is None else known.result.value
+
+    # Rounds
+
+    def run(self, beat: int) -> Reason:
+        """Rounds until the bound is met or a limit is reached."""
+        while True:
+            ended = self.finished(beat)
+            if ended is not None:
+                return ended
+            relaxed = self.relaxed()
+            if relaxed is None:
+                return self.finish(beat)
+            self.rounds += 1
+            new = self.priced(relaxed)
+            self.news(f"round {self.rounds}: {new} new of {len(self.columns)} sets of residents")
+            if new:
+                continue
+            ended = self.finished(beat)
+            if ended is not None:
+                return ended
+            if not self.evaluated(relaxed):
+                return self.finish(beat)
+
+    def finished(self, beat: int) -> Reason | None:
+        """Why to stop now, if so."""
+        if self.bound is not None:
+            if self.whole_bound() <= max(beat, self.best.value):
+                return Reason.PROVED
+            one = self.iterations / self.compiled.unit
+            if self.bound - self.best.value <= self.watch.limits.gap * max(one, Fraction(self.best.value)):
+                return Reason.GAP_LIMIT
+            return self.watch.ended()
+        return None
+
+    def whole_bound(self) -> int:
+        """The bound as a whole number: values are whole, for plans of H iterations."""
+        bound = (
+            self.bound
+            if self.bound is not None
+            else sum(n * s.upper_of_any() for n, s in zip(self.counts, self.sets, strict=True))
+        )
+        return ceil(bound) if self.every else floor(bound)
+
+    def relaxed(self) -> Relaxed | None:
+        """The linear master over the columns, with their bounds."""
+        values = [float(self.sets[g].float_upper(row)) for g, row in self.columns]
+        return relax(values, list(self.columns.values()), self.counts, self.copies)
+
+    def priced(self, relaxed: Relaxed) -> int:
+        """How many columns are new or have a better bound; the bound is proved anew."""
+        prices = Prices.rounded(relaxed.copy)
+        tops: list[Fraction] = []
+        new = 0
+        for g, sets in enumerate(self.sets):
+            threshold = float(relaxed.device[g]) + SLACK * max(1.0, float(relaxed.device[g]))
+            top, fresh = self.offered(g, sets, prices, threshold)
+            new += fresh
+            tops.append(top)
+        bound = proven_bound(prices, self.copies, self.counts, tops)
+        if self.bound is None or bound < self.bound:
+            self.bound, self.prices, self.tops = bound, prices, tops
+        return new
+
+    def offered(self, g: int, sets: Sets, prices: Prices, threshold: float) -> tuple[Fraction, int]:
+        """Tighten what a group offers until some of it holds; (its top, columns that are new or better)."""
+        fresh, looked = 0, 0
+        while True:
+            top, offers = sets.price(prices, threshold, self.watch.ended)
+            for offer in offers[: LOOKED_AT - looked]:
+                looked += 1
+                before = sets.float_upper(offer.row)
+                now = sets.upper(offer.row)
+                key = (g, offer.row)
+                if key in self.columns and sets.float_upper(offer.row) < before:
+                    fresh += 1
+                elif float(now - prices.of(sets.usage(offer.row))) > threshold and key not in self.columns:
+                    self.enter(key)
+                    fresh += 1
+                if fresh >= TAKEN:
+                    break
+            if fresh or not offers or looked >= LOOKED_AT:
+                return top, fresh
+            if all(
+                sets.float_upper(offer.row) - float(prices.of(sets.usage(offer.row))) > threshold for offer in offers
+            ):
+                return top, fresh
+
+    def news(self, note: str) -> None:
+        """Tell the best value and the bound."""
+        if self.bound is not None:
+            _log.info("%s; value %d, bound %.1f", note, self.best.value, self.bound)
+        if self.tell is not None and self.bound is not None:
+            self.tell(self.best.value, max(self.best.value, self.whole_bound()), note)
+
+    # Devices
+
+    def evaluated(self, relaxed: Relaxed) -> bool:
+        """Solve the devices that the master uses; False if none is left to solve."""
+        weight = {
+            key: float(number)
+            for key, number in zip(self.columns, relaxed.number.tolist(), strict=True)
+            if number > 1e-9
+        }
+        wanted = [key for key in weight if self.is_open(key)]
+        wanted.sort(key=lambda key: (-weight[key] * self.sets[key[0]].float_upper(key[1]), key))
+        for position, key in enumerate(wanted):
+            if self.watch.ended() is None:
+                self.evaluate(key, len(wanted) - position)
+            if position % 10 == 9:
+                self.news(f"{position + 1} of {len(wanted)} devices in use solved")
+        if wanted:
+            self.improve()
+        return bool(wanted)
+
+    def is_open(self, key: Key) -> bool:
+        """Whether solving a column's device may tell more."""
+        known = self.facts.get(key)
+        return known is None or (not known.closed and self.lower(key) < self.sets[key[0]].upper(key[1]))
+
+    def evaluate(self, key: Key, parts: int) -> None:
+        """Solve a column's device, within one of `parts` parts of the time that is left; rougher at first."""
+        g, row = key
+        known = self.facts.setdefault(key, _Known())
+        device = self.device(key)
+        gap = max(self.watch.limits.gap / 2, ROUGH[min(known.times, len(ROUGH) - 1)])
+        limits = self.watch.left(gap=gap)
+        if limits.time is not None:
+            limits = replace(limits, time=min(limits.time, max(SHORTEST_SHARE, limits.time / parts)))
+        known.times += 1
+        hint = known.result.plan if known.result is not None else None
+        result = self.solved(device, limits, hint)
+        known.closed = result.proved or result.reason not in (Reason.GAP_LIMIT, Reason.TIME_LIMIT)
+        known.closed = known.closed or known.times > len(ROUGH) or (known.times == len(ROUGH) and gap == 0)
+        self.keep(key, result)
+        if not self.every and result.bound < self.sets[g].upper(row):
+            self.sets[g].tighten(row, result.bound)
+            self.origins.add(result.origin)
+
+    def solved(self, device: DeviceProblem, limits: Limits, hint: object) -> DeviceResult:
+        """The result of a device, known already if an equal one was proved."""
+        key = anonymous(device)
+        result = self.known.get(key)
+        if result is None:
+            result = self.solve_device(device, limits, hint=hint)  # type: ignore[arg-type]
+            if result.proved:
+                self.known[key] = result
+        return result
+
+    def device(self, key: Key) -> DeviceProblem:
+        """The device of a column, as one of its group's first class."""
+        g, row = key
+        return self.compiled.device(self.groups[g].classes[0], self.sets[g].residents(row), self.iterations)
+
+    def improve(self) -> None:
+        """A better incumbent from the plans known by now, if there is one."""
+        found = {key: self.lower(key) for key in self.facts if self.lower(key) > 0}
+        limits = self.watch.left()
+        self.best.improve({key: Used(key[0], self.sets[key[0]].usage(key[1])) for key in found}, found, limits)
+
+    # The end
+
+    def finish(self, beat: int) -> Reason:
+        """The linear bound is what it can be: search the choices that may be worth more than the incumbent, one column exact at a time."""
+        bound = self.bound
+        if bound is None or self.every:
+            return Reason.WORK_LIMIT
+        target = max(beat, self.best.value)
+        listed: list[tuple[Key, int]] = []
+        for g, sets in enumerate(self.sets):
+            rows = sets.worth_more(self.prices, self.tops[g] - (bound - target - 1), MAX_COLUMNS - len(listed))
+            if rows is None:
+                return Reason.WORK_LIMIT
+            listed += [((g, row), sets.upper(row)) for row in rows]
+        self.news(f"{len(listed)} sets of residents may be in a better plan")
+        columns, bounds = [], []
+        for (g, row), upper in listed:
+            for c in self.groups[g].classes:
+                columns.append(Column(c, self.sets[g].residents(row)))
+                bounds.append(upper)
+        order = sorted(
+            range(len(columns)), key=lambda k: (columns[k].class_index, len(columns[k].residents), columns[k].residents)
+        )
+        choices = Choices(
+            tuple(columns[k] for k in order),
+            tuple(bounds[k] for k in order),
+            (None,) * len(self.compiled.problem.devices),
+        )
+        found = allocate(
+            self.compiled,
+            self.iterations,
+            lambda device, limits, *, hint=None: self.solved(device, limits, hint),
+            self.solve_master,
+            self.watch,
+            start=self.choices(),
+            beat=target,
+            tell=self.tell,
+            listed=choices,
+            ceiling=floor(bound),
+        )
+        self.bound = min(bound, Fraction(max(found.bound, target)))
+        self.origins.add(found.origin)
+        if found.value > self.best.value:
+            self.final = found
+        return found.reason
+
+    final: Allocation | None = None
+
+    def choices(self) -> tuple[Choice, ...]:
+        """The incumbent as devices with their plans."""
+        chosen: list[Choice] = []
+        for g, group in enumerate(self.groups):
+            own = []
+            for key, number in self.best.multiplicity.items():
+                known = self.facts[key]
+                if key[0] == g and number and known.result is not None and known.result.plan is not None:
+                    own.append(Choice(self.device(key), known.result.plan, self.best.values[key], number))
+            chosen += spread(self.compiled, group, own)
+        return tuple(chosen)
+
+    def answer(self, reason: Reason) -> Allocation:
+        """The incumbent with the bound."""
+        origin = f"{ORIGIN}: {' and '.join(sorted(self.origins - {'greedy'}))}"
+        bound = self.whole_bound()
+        if self.final is not None:
+            return replace(self.final, bound=max(bound, self.final.value), origin=origin, reason=reason)
+        return Allocation(self.choices(), self.best.value, max(bound, self.best.value), origin, reason)
