@@ -20,7 +20,7 @@ DEFAULT = "default"
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """A rate of share x d / (d + half x ridge) of the peak, for a smallest dimension d. ridge: FLOPs for a byte, of the device."""
+    """A rate of share x d / (d + half x ridge) of the best one, for a smallest dimension d. ridge: FLOPs for a byte, of the device."""
 
     share: Fraction
     half: Fraction
@@ -28,12 +28,13 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """All exact. memory, within, between: shares of bandwidths. kernel, action: ticks of overhead of a device operation and of an action.
+    """All exact. best: share of the peak that the fastest matrix product reaches, by the beginning of the hardware's name. memory, within, between: shares of bandwidths. kernel, action: ticks of overhead of a device operation and of an action.
 
     tensor, data: shares of transfers hidden beside weight gradients and backwards. optimizer: bytes a parameter that a step moves.
     """
 
     name: str
+    best: Mapping[str, Fraction]
     reach: Mapping[Unit, Reach]
     memory: Fraction
     within: Fraction
@@ -43,6 +44,11 @@ class Coefficients:
     tensor: Fraction
     data: Fraction
     optimizer: Fraction
+
+    def best_of(self, hardware: str) -> Fraction:
+        """Of the longest name that the hardware's begins with; of `other` where there is none."""
+        known = [name for name in self.best if hardware.startswith(name)]
+        return self.best[max(known, key=len) if known else "other"]
 
 
 def read_coefficients(given: str | Document | None = None, folder: Path | str = ".") -> Coefficients:
@@ -82,6 +88,7 @@ def _coefficients(document: Document) -> Coefficients:
 
     return Coefficients(
         name=document.get("name", DEFAULT),
+        best={name: number("best", name) for name in document["best"]},
         reach={unit: Reach(number("peak", unit, "share"), number("peak", unit, "half")) for unit in Unit},
         memory=number("memory"),
         within=number("links", "within"),

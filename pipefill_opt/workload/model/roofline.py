@@ -65,10 +65,11 @@ class Machine:
     def rate(self, kernel: Kernel) -> Fraction:
         """FLOPs per second that a kernel reaches: less where its smallest dimension is small."""
         peak, reach = self.peak(kernel.unit), self.coefficients.reach[kernel.unit]
+        best = peak * reach.share * self.coefficients.best_of(self.hardware.name)
         if not kernel.narrow:
-            return peak * reach.share
+            return best
         slack = reach.half * peak / self.hardware.memory_bandwidth
-        return peak * reach.share * kernel.narrow / (kernel.narrow + slack)
+        return best * kernel.narrow / (kernel.narrow + slack)
 
     @property
     def bandwidth(self) -> Fraction:

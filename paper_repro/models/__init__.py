@@ -1,0 +1,1 @@
+"""Networks, costs and memory against published figures."""
