@@ -13,7 +13,7 @@ from pipefill_opt.errors import CertificateError, InputError
 from pipefill_opt.fill.problem import FillProblem
 from pipefill_opt.fill.read import read_instance
 from pipefill_opt.fill.suite import Entry
-from pipefill_opt.solve.facade import solve
+from pipefill_opt.solve.facade import solve, solver_names
 from pipefill_opt.solve.result import Limits, Outcome, Reason
 
 log = logging.getLogger(__name__)
@@ -65,8 +65,11 @@ def run_suite(
 ) -> Iterator[Run]:
     """One run after the other, instance by instance; those in `known` are not repeated. What `limits.stop` cuts short is not given.
 
-    note(done, all, name) hears which run begins.
+    note(done, all, name) hears which run begins. Raises InputError for an unknown solver.
     """
+    for solver in solvers:
+        if solver not in solver_names():
+            raise InputError(f"expected one of {', '.join(solver_names())}", value=solver, where="solvers")
     every = len(entries) * len(solvers)
     for number, entry in enumerate(entries):
         problem: FillProblem | None = None
