@@ -50,7 +50,8 @@ def folder_path(text: str) -> Path:
 
 def refuse_overlap(arguments: argparse.Namespace) -> None:
     """InputError where a file to write is a file to read, or is to be written twice. Outputs are `Path`, inputs text."""
-    used = {os.path.realpath(value): value for value in vars(arguments).values() if isinstance(value, str)}
+    words = [value if isinstance(value, list) else [value] for value in vars(arguments).values()]
+    used = {os.path.realpath(word): word for value in words for word in value if isinstance(word, str)}
     for name, value in vars(arguments).items():
         if not isinstance(value, Path) or (value.exists() and not value.is_file()):
             continue

@@ -8,9 +8,8 @@ import numpy as np
 
 from pipefill_opt.schedule.actions import Action, Kind
 from pipefill_opt.schedule.schedule import Bool, Int64
-from pipefill_opt.traces.host_runs import step_at
 from pipefill_opt.traces.labels import Label
-from pipefill_opt.traces.measured import Interval, Run
+from pipefill_opt.traces.measured import Interval, Run, step_at
 from pipefill_opt.traces.trace_events import DeviceWork, TraceEvents, Work
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from pipefill_opt.schedule.actions import Action, Kind
 from pipefill_opt.traces.labels import Label
-from pipefill_opt.traces.measured import Interval, Run, members
+from pipefill_opt.traces.measured import Interval, Run, members, step_at
 from pipefill_opt.traces.trace_events import Annotation, HostOps, Op, TraceEvents
 
 RECEIVE: Final = re.compile(r"[a-z]+:recv(?:[ _].*)?")
@@ -48,11 +48,6 @@ def host_runs(labels: Sequence[Label], events: TraceEvents, windows: Mapping[int
         runs.append(Run(label.action, start, end, step_at(label.start, windows)))
         since = label.end
     return tuple(sorted(runs, key=lambda run: run.start))
-
-
-def step_at(time: int, windows: Mapping[int, Interval]) -> int | None:
-    """The step whose window holds a time."""
-    return next((number for number, (start, end) in windows.items() if start <= time < end), None)
 
 
 def waits(events: TraceEvents) -> tuple[Interval, ...]:

@@ -72,8 +72,14 @@ def _rank(header: Mapping[str, Any], path: Path, position: int) -> tuple[int, in
     if isinstance(info, dict) and type(info.get("rank")) is int and info["rank"] >= 0:
         world = info.get("world_size", 0)
         return info["rank"], world if type(world) is int else 0
+    named = rank_in_name(path)
+    return (position if named is None else named), 0
+
+
+def rank_in_name(path: Path) -> int | None:
+    """3 for `trace.rank3.json`."""
     named = _RANK.search(path.name)
-    return (int(named.group(1)) if named else position), 0
+    return int(named.group(1)) if named else None
 
 
 class _Collector:

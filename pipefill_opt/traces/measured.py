@@ -78,6 +78,11 @@ def producer(action: Action, last: int) -> Action | None:
     return None
 
 
+def step_at(time: int, windows: Mapping[int, Interval]) -> int | None:
+    """The step whose window holds a time."""
+    return next((number for number, (start, end) in windows.items() if start <= time < end), None)
+
+
 class _Ranked(Protocol):
     @property
     def rank(self) -> int: ...

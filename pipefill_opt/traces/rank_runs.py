@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pipefill_opt.errors import InputError
 from pipefill_opt.traces.device_runs import device_runs
 from pipefill_opt.traces.flow_links import linked_labels
-from pipefill_opt.traces.host_runs import host_runs, step_at, waits
+from pipefill_opt.traces.host_runs import host_runs, waits
 from pipefill_opt.traces.labels import Label, find_labels, step_windows
-from pipefill_opt.traces.measured import Interval, RankRuns, by_rank, members, producer
+from pipefill_opt.traces.measured import Interval, RankRuns, by_rank, members, producer, step_at
 from pipefill_opt.traces.trace_events import Op, TraceEvents, Work
 
 
