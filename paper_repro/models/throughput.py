@@ -1,7 +1,7 @@
 """Published training throughput against the analytic model, with one set of coefficients for all runs (models/coefficients/default.yaml).
 
-Runs and their sources are data: runs.yaml. Each run is resolved as a MAIN file by model name, and its iteration is an exact timeline. Times become
-what the source reports by the source's own count of FLOPs. A run in which ours is off by more than 10 % is a miss.
+Runs and their sources are data: runs.yaml. Each run is resolved as a MAIN file by model name, and its iteration is an exact timeline.
+Times become what the source reports by the source's own count of FLOPs. A run in which ours is off by more than 10 % is a miss.
 """
 
 from __future__ import annotations

@@ -28,9 +28,9 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """All exact. best: share of the peak that the fastest matrix product reaches, by the beginning of the hardware's name. memory, within, between: shares of bandwidths. kernel, action: ticks of overhead of a device operation and of an action.
-
-    tensor, data: shares of transfers hidden beside weight gradients and backwards. optimizer: bytes a parameter that a step moves.
+    """All exact. best: share of the peak that the fastest matrix product reaches, by the beginning of the hardware's name. memory, within,
+    between: shares of bandwidths. kernel, action: ticks of overhead of a device operation and of an action. tensor, data: shares of
+    transfers hidden beside weight gradients and backwards. optimizer: bytes a parameter that a step moves.
     """
 
     name: str

@@ -8,7 +8,6 @@ from fractions import Fraction
 from math import ceil
 from typing import Final
 
-from pipefill_opt.workload.model import layers as ops
 from pipefill_opt.workload.model.collectives import (
     SECOND,
     Collective,
@@ -19,10 +18,10 @@ from pipefill_opt.workload.model.collectives import (
     slowed,
 )
 from pipefill_opt.workload.model.kernels import Axis, Kernel, Piece, Work
-from pipefill_opt.workload.model.layers import Split
 from pipefill_opt.workload.model.network import Layer
 from pipefill_opt.workload.model.operators import MAIN_GRADIENT, layer_work, rows_of
 from pipefill_opt.workload.model.parallel import Parallel, Recompute, Training
+from pipefill_opt.workload.model.parameters import Parameters, device_parameters
 from pipefill_opt.workload.model.roofline import Machine
 
 KEPT: Final = ("embedding", "head")
@@ -97,9 +96,9 @@ class Clock:
         """With sharded weights (ZeRO 3), what gathering them and scattering gradients takes longer than the work beside it."""
         if self.training.parallel.zero < 3:
             return times
-        weights = self.training.element * local_parameters(layer, self.training.parallel)
-        gather = self._collective(Collective.ALL_GATHER, Axis.DATA, weights)
-        scatter = self._collective(Collective.REDUCE_SCATTER, Axis.DATA, weights)
+        weights = device_parameters([layer], self.training.parallel)
+        gather = self._over_replicas(Collective.ALL_GATHER, weights, self.training.element)
+        scatter = self._over_replicas(Collective.REDUCE_SCATTER, weights, self.training.element)
         backward = times.input_gradient + times.weight_gradient + times.again
         return LayerTimes(
             times.forward + max(Fraction(0), gather - times.forward),
@@ -148,37 +147,36 @@ class Clock:
         )
 
     def reduce(self, layers: Sequence[Layer]) -> int:
-        """Gradients of a stage, summed over data (and context) parallelism after its last backward; with ZeRO each rank gets its part."""
-        parallel = self.training.parallel
-        size = self._gradient_bytes * sum(local_parameters(layer, parallel) for layer in layers)
-        ranks = parallel.dp * parallel.cp
-        if ranks == 1 or parallel.zero == 3:
+        """Gradients of a stage, summed over its replicas after its last backward; with ZeRO each rank gets its part."""
+        if self.training.parallel.zero == 3:
             return 0
-        kind = Collective.REDUCE_SCATTER if parallel.zero else Collective.ALL_REDUCE
-        return ceil((1 - self.machine.coefficients.data) * self._over_replicas(kind, size))
+        kind = Collective.REDUCE_SCATTER if self.training.parallel.zero else Collective.ALL_REDUCE
+        gradient = 2 if self.training.precision == "fp16" else MAIN_GRADIENT  # as Megatron-LM passes them on
+        parameters = device_parameters(layers, self.training.parallel)
+        return ceil((1 - self.machine.coefficients.data) * self._over_replicas(kind, parameters, gradient))
 
-    @property
-    def _gradient_bytes(self) -> int:
-        """Bytes of a gradient on its way: 32 bits but where the training is in fp16, as in Megatron-LM."""
-        return 2 if self.training.precision == "fp16" else MAIN_GRADIENT
-
-    def _over_replicas(self, kind: Collective, size: int) -> Fraction:
-        parallel, coefficients = self.training.parallel, self.machine.coefficients
-        members = group(parallel.dp * parallel.cp, parallel.tp, self.machine.hardware.node)
+    def _over_replicas(self, kind: Collective, parameters: Parameters, size: int) -> Fraction:
+        """A collective on `size` bytes a parameter among the devices that hold the same ones: of experts fewer do."""
+        parallel, hardware, coefficients = self.training.parallel, self.machine.hardware, self.machine.coefficients
+        links = slowed(hardware, coefficients.within, coefficients.between)
+        ranks = parallel.dp * parallel.cp
+        few = max(1, ranks // parallel.ep)
         return collective_ticks(
-            kind, size, members, slowed(self.machine.hardware, coefficients.within, coefficients.between)
+            kind, size * parameters.dense, group(ranks, parallel.tp, hardware.node), links
+        ) + collective_ticks(
+            kind, size * parameters.expert, group(few, parallel.tp * parallel.ep, hardware.node), links
         )
 
     def step(self, layers: Sequence[Layer]) -> int:
         """The optimizer step of all layers of a device: memory traffic, divided by ZeRO, which then gathers the new weights."""
         parallel = self.training.parallel
-        count = sum(local_parameters(layer, parallel) for layer in layers)
+        parameters = device_parameters(layers, parallel)
         ranks = parallel.dp * parallel.cp if parallel.zero else 1
-        own = -(-count // ranks) * self.machine.coefficients.optimizer * SECOND / self.machine.bandwidth
-        gathered = Fraction(0)
+        own = -(-parameters.dense // ranks) - (-parameters.expert // max(1, ranks // parallel.ep))
+        ticks = own * self.machine.coefficients.optimizer * SECOND / self.machine.bandwidth
         if parallel.zero in (1, 2):
-            gathered = self._over_replicas(Collective.ALL_GATHER, self.training.element * count)
-        return ceil(own + gathered)
+            ticks += self._over_replicas(Collective.ALL_GATHER, parameters, self.training.element)
+        return ceil(ticks)
 
     def message(self, layer: Layer) -> int:
         """From the end of a stage whose last layer this is to the next one's start: its output, in parts by the tensor-parallel ranks.
@@ -193,18 +191,3 @@ class Clock:
         if not parallel.sequence_parallel:
             ticks += self._collective(Collective.ALL_GATHER, Axis.TENSOR, size)
         return ceil(ticks)
-
-
-def local_parameters(layer: Layer, parallel: Parallel) -> int:
-    """Parameters of a layer on one device: tensor parallelism divides split products and tables, expert parallelism experts."""
-    return sum(_local(operator, parallel) for operator in layer.operators)
-
-
-def _local(operator: ops.Operator, parallel: Parallel) -> int:
-    count = operator.parameters
-    if isinstance(operator, ops.Linear):
-        experts = -(-operator.experts // parallel.ep)
-        split = parallel.tp if operator.split is not Split.NONE else 1
-        return -(-count * experts // (operator.experts * split))
-    divided = isinstance(operator, ops.Lookup) and operator.split
-    return -(-count // parallel.tp) if divided else count

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Final
 
 from pipefill_opt.errors import InputError
 from pipefill_opt.schedule.families import FAMILIES, Family
 from pipefill_opt.schedule.families.family import Size
-from pipefill_opt.workload.costs import Derived
+from pipefill_opt.workload.costs import Derived, Memory
+from pipefill_opt.workload.main_schedule import read_schedule
 from pipefill_opt.workload.model.catalog import read_hardware, read_network
 from pipefill_opt.workload.model.coefficients import read_coefficients
-from pipefill_opt.workload.model.durations import KEPT, Clock, StageTimes
+from pipefill_opt.workload.model.durations import KEPT, Clock
 from pipefill_opt.workload.model.flops import model_flops
 from pipefill_opt.workload.model.kernels import Unit
+from pipefill_opt.workload.model.memory import main_memory
 from pipefill_opt.workload.model.network import Layer, Network
 from pipefill_opt.workload.model.parallel import Parallel, Recompute, Training
 from pipefill_opt.workload.model.roofline import Machine
+from pipefill_opt.workload.model.split_problem import SplitProblem
+from pipefill_opt.workload.model.split_stages import split_layers
 from pipefill_opt.workload.split import even
 
 Document = Mapping[str, Any]
 Stages = tuple[tuple[Layer, ...], ...]
 
-PARTS: Final = ("durations", "communication", "memory")
-"""What is derived; entries that the file states go before derived ones."""
+MEMORY: Final = {"freed_by_input": "freed_by_I"}
+"""Names of files for fields of `Memory`, where they differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,7 @@ def read_model_job(document: Document, folder: Path) -> ModelJob:
     )
     _check_divides(network, training)
     clock = Clock(machine, training)
-    stages = _stages(document.get("split", "even"), network, family, size)
+    stages = _stages(document.get("split", "even"), clock, network, family, size)
     return ModelJob(network, clock, family, size, options, stages, family.placement(size))
 
 
@@ -136,16 +141,28 @@ def _check_divides(network: Network, training: Training) -> None:
         )
 
 
-def _stages(split: str | Sequence[int], network: Network, family: Family, size: Size) -> Stages:
-    """Layers by stage. Embedding and head go to the first and the last stage, the split says how many others each stage has."""
-    pipes = family.pipes(size)
+def _stages(split: str | Sequence[int], clock: Clock, network: Network, family: Family, size: Size) -> Stages:
+    """Layers by stage; pipes of the same stages have the same ones."""
+    placement = family.placement(size)
     found: dict[int, tuple[Layer, ...]] = {}
-    for pipe in pipes:
-        found |= dict(zip(pipe, _parts(split, network, len(pipe)), strict=True))
+    for pipe in family.pipes(size):
+        if split == "balanced":
+            parts = _balanced(network, clock, [placement[stage] for stage in pipe])
+        else:
+            parts = _parts(split, network, len(pipe))
+        found |= dict(zip(pipe, parts, strict=True))
     return tuple(found[stage] for stage in range(len(found)))
 
 
+def _balanced(network: Network, clock: Clock, devices: Sequence[int]) -> Stages:
+    """The slowest device as fast as can be; embedding and head are layers like others."""
+    times = [clock.stage([layer]) for layer in network.layers]
+    problem = SplitProblem(tuple(entry.forward + entry.backward for entry in times), tuple(devices))
+    return _cut(network.layers, split_layers(problem).counts)
+
+
 def _parts(split: str | Sequence[int], network: Network, stages: int) -> Stages:
+    """Embedding and head on the first and the last stage; the split says how many other layers each stage has."""
     layers = network.layers
     front = next((index for index, layer in enumerate(layers) if layer.kind not in KEPT), len(layers))
     back = next((index for index, layer in enumerate(reversed(layers)) if layer.kind not in KEPT), 0)
@@ -154,49 +171,45 @@ def _parts(split: str | Sequence[int], network: Network, stages: int) -> Stages:
     if len(counts) != stages or sum(counts) != len(body):
         expected = f"expected a list for {stages} stages, of {len(body)} layers in all (embedding and head not counted)"
         raise InputError(expected, value=f"{len(counts)} numbers, sum {sum(counts)}", where="split")
-    parts, begin = [], 0
-    for count in counts:
-        parts.append(body[begin : begin + count])
-        begin += count
-    parts[0] = (*layers[:front], *parts[0])
-    parts[-1] = (*parts[-1], *layers[len(layers) - back :])
-    return tuple(parts)
+    ends = [front, *[0] * (stages - 2), back] if stages > 1 else [front + back]
+    return _cut(layers, [count + end for count, end in zip(counts, ends, strict=True)])
+
+
+def _cut(layers: tuple[Layer, ...], counts: Sequence[int]) -> Stages:
+    places = [0, *accumulate(counts)]
+    return tuple(layers[begin:end] for begin, end in pairwise(places))
 
 
 def resolve(document: Document, folder: Path) -> tuple[dict[str, Any], Derived]:
     """The MAIN document with explicit numbers in place of a model's name, and what was derived."""
     job = read_model_job(document, folder)
-    times = [job.clock.stage(layers) for layers in job.stages]
+    schedule = _schedule(job)
     explicit: dict[str, Any] = {
-        "schedule": _schedule(job, document),
-        "durations": _durations(job, times) | document.get("durations", {}),
+        "schedule": schedule,
+        "durations": _durations(job) | document.get("durations", {}),
         "communication": _communication(job, document.get("communication", {})),
+        "memory": _memory(job, schedule) | document.get("memory", {}),
     }
-    if "memory" in document:
-        explicit["memory"] = document["memory"]
     explicit |= {key: document[key] for key in ("boundary", "global_norm", "overlap") if key in document}
-    return explicit, _derived(job, times, explicit)
+    return explicit, _derived(job, explicit)
 
 
-def _schedule(job: ModelJob, document: Document) -> dict[str, Any]:
+def _schedule(job: ModelJob) -> dict[str, Any]:
     """The family with its size; gradients are reduced and weights stepped unless the file says otherwise."""
-    entry: dict[str, Any] = {
-        "family": job.family.name,
-        "devices": job.size.devices,
-        "microbatches": job.size.microbatches,
-    }
+    devices, microbatches, chunks = job.size
+    entry: dict[str, Any] = {"family": job.family.name, "devices": devices, "microbatches": microbatches}
     if not job.family.fixed_chunks:
-        entry["chunks"] = job.size.chunks
+        entry["chunks"] = chunks
     trains = job.family.name != "forward-only"
     return entry | {"reduce": trains, "step": trains} | dict(job.options)
 
 
-def _durations(job: ModelJob, times: Sequence[StageTimes]) -> dict[str, Any]:
+def _durations(job: ModelJob) -> dict[str, Any]:
+    times = [job.clock.stage(layers) for layers in job.stages]
     devices: list[list[Layer]] = [[] for _ in range(job.size.devices)]
     for stage, device in enumerate(job.placement):
         devices[device] += job.stages[stage]
-    return {
-        "unit": "ns",
+    by_kind = {
         "F": [entry.forward for entry in times],
         "B": [entry.backward for entry in times],
         "I": [entry.input_gradient for entry in times],
@@ -205,6 +218,7 @@ def _durations(job: ModelJob, times: Sequence[StageTimes]) -> dict[str, Any]:
         "REDUCE": [entry.reduce for entry in times],
         "STEP": [job.clock.step(layers) for layers in devices],
     }
+    return {name: [f"{ticks}ns" for ticks in values] for name, values in by_kind.items()}
 
 
 def _communication(job: ModelJob, stated: Document) -> dict[str, Any]:
@@ -213,10 +227,16 @@ def _communication(job: ModelJob, stated: Document) -> dict[str, Any]:
         return dict(stated)
     ends = [layers[-1] for layers in job.stages if layers and layers[-1].width]
     lag = max((job.clock.message(layer) for layer in ends), default=0) if job.size.devices > 1 else 0
-    return {**stated, "unit": "ns", "lag": lag}
+    return {**stated, "lag": f"{lag}ns"}
 
 
-def _derived(job: ModelJob, times: Sequence[StageTimes], explicit: Document) -> Derived:
+def _memory(job: ModelJob, entry: Document) -> dict[str, Any]:
+    schedule = read_schedule(entry, Path())
+    memory = main_memory(job.stages, schedule, job.training, job.machine.hardware)
+    return {MEMORY.get(key, key): [f"{size}B" for size in getattr(memory, key)] for key in Memory.__dataclass_fields__}
+
+
+def _derived(job: ModelJob, explicit: Document) -> Derived:
     parallel, training = job.training.parallel, job.training
     return Derived(
         model=job.network.name,
