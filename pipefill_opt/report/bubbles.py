@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from pipefill_opt.report.derived import derived_json, derived_lines
 from pipefill_opt.report.tables import csv_text, percent, text_table
 from pipefill_opt.schedule.schedule import Int64
 from pipefill_opt.schedule.texts import action_texts
@@ -33,8 +34,9 @@ CSV_HEADER = (
 def bubbles_json(timeline: Timeline) -> str:
     """A JSON document; times in ticks (ns), sizes in bytes. A time that is no whole number of ticks is a fraction as text, "463/2".
 
-    boundary, period, makespan, span, flow_period (without a barrier; null in mode `link`), bubble_ratio (a number),
-    bubble_ratio_exact (a fraction as text), and devices, each with device, busy, idle (period - busy), peak_bytes, actions and bubbles.
+    derived (null unless the job is given by a model's name: report/derived.py), boundary, period, makespan, span, flow_period (without
+    a barrier; null in mode `link`), bubble_ratio (a number), bubble_ratio_exact (a fraction as text), and devices, each with device,
+    busy, idle (period - busy), peak_bytes, actions and bubbles.
     actions: text, start, end of each, in order; an overlapped pair is one entry if it is one block, two if not. bubbles: start, length,
     kind, phase, cause {edge, action, device}, next_action, slack, free_bytes of each, in order of start. What there is not is null:
     sizes without a memory model, actions around a device without work.
@@ -48,7 +50,7 @@ def bubbles_json(timeline: Timeline) -> str:
         _json_time(timeline.ticks(time)) for time in (timeline.period, timeline.makespan, timeline.span)
     )
     parts = [
-        f'{{"boundary":"{timeline.main.boundary}","period":{period},"makespan":{makespan},"span":{span},'
+        f'{{"derived":{derived_json(timeline)},\n"boundary":"{timeline.main.boundary}","period":{period},"makespan":{makespan},"span":{span},'
         f'"flow_period":{"null" if flow is None else _json_time(flow)},\n"bubble_ratio":{float(ratio)!r},"bubble_ratio_exact":"{ratio}",'
         '\n"devices":['
     ]
@@ -111,6 +113,7 @@ def bubbles_text(timeline: Timeline) -> str:
     lines = [
         f"{timeline.main.schedule.name}: {devices} devices, {timeline.main.schedule.size} actions",
         f"period {_period_text(timeline)}, span {shown(timeline.span)}, bubble ratio {percent(timeline.bubble_ratio)}",
+        *derived_lines(timeline),
         "",
         *text_table(header, rows),
     ]

@@ -73,7 +73,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """What an analytic model made of a job that a file gives by names (`model: gpt-40b`); see docs/models.md.
+    """What an analytic model made of a job that a file gives by names (`model: gpt-40b`); see docs/cost-model.md.
 
     replicas: devices behind each device of the schedule, which do the same at the same time. samples, flops: of an iteration, all devices
     together; flops without recomputation. peak: FLOPs per second of a device. layers: of each stage. document: MAIN with numbers for names.

@@ -57,6 +57,7 @@ def test_json_equals_the_timeline() -> None:
     for result in timelines():
         document = json.loads(bubbles_json(result))
         assert list(document) == [
+            "derived",
             "boundary",
             "period",
             "makespan",
