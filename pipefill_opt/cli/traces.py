@@ -117,7 +117,7 @@ def run_idle(arguments: argparse.Namespace) -> int:
     if not devices:
         raise InputError("expected work of a device (kernels)", value="none", file=", ".join(arguments.files))
     render = {"text": idle.idle_text, "json": idle.idle_json, "csv": idle.idle_csv}
-    sys.stdout.write(render[arguments.format](devices))
+    sys.stdout.writelines(render[arguments.format](devices))
     return 0
 
 

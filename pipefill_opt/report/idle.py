@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
-from pipefill_opt.report.tables import csv_text, percent, text_table
+from pipefill_opt.report.tables import csv_rows, csv_text, percent, text_table
 from pipefill_opt.traces.streams import DeviceTimes, GapClass, StreamTimes
 from pipefill_opt.units import format_time
+
+PIECE: Final = 2**16
+"""Gaps that are rendered at a time."""
 
 
 def _name(times: StreamTimes) -> str:
@@ -22,7 +25,7 @@ def _both(device: DeviceTimes) -> Iterator[StreamTimes]:
     yield from device.unions
 
 
-def idle_text(devices: Sequence[DeviceTimes]) -> str:
+def idle_text(devices: Sequence[DeviceTimes]) -> Iterator[str]:
     """For people: busy and idle time of every stream and union, gaps by length and by cause."""
     lines: list[str] = []
     for device in devices:
@@ -46,7 +49,7 @@ def idle_text(devices: Sequence[DeviceTimes]) -> str:
         lines += [*text_table(header, rows), ""]
         lines += _class_lines("gaps by length", device, [times.by_length for times in _both(device)])
         lines += _class_lines("time between by cause", device, [times.by_cause for times in _both(device)])
-    return "\n".join(lines).rstrip("\n") + "\n"
+    yield "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _class_lines(title: str, device: DeviceTimes, classes: Sequence[Sequence[GapClass]]) -> list[str]:
@@ -58,23 +61,27 @@ def _class_lines(title: str, device: DeviceTimes, classes: Sequence[Sequence[Gap
     return [*text_table(header, rows), ""]
 
 
-def idle_json(devices: Sequence[DeviceTimes]) -> str:
-    """Everything in ns, every gap as [start, end]."""
-    document = {
-        "devices": [
-            {
-                "rank": device.rank,
-                "device": device.device,
-                "source": device.source,
-                "start": device.start,
-                "end": device.end,
-                "streams": [_document(times) for times in device.streams],
-                "unions": [_document(times) for times in device.unions],
-            }
-            for device in devices
-        ]
-    }
-    return json.dumps(document) + "\n"
+def idle_json(devices: Sequence[DeviceTimes]) -> Iterator[str]:
+    """Everything in ns, every gap as [start, end]; piece by piece, since there may be millions of gaps."""
+    yield '{"devices":['
+    for number, device in enumerate(devices):
+        head = {name: getattr(device, name) for name in ("rank", "device", "source", "start", "end")}
+        yield ("," if number else "") + json.dumps(head)[:-1]
+        for key, several in (("streams", device.streams), ("unions", device.unions)):
+            yield f',"{key}":['
+            for index, times in enumerate(several):
+                yield ("," if index else "") + json.dumps(_document(times))[:-1] + ',"gaps":['
+                for place, part in enumerate(_parts(times)):
+                    yield ("," if place else "") + json.dumps(part)[1:-1]
+                yield "]}"
+            yield "]"
+        yield "}"
+    yield "]}\n"
+
+
+def _parts(times: StreamTimes) -> Iterator[list[list[int]]]:
+    for first in range(0, len(times.gaps), PIECE):
+        yield times.gaps[first : first + PIECE].tolist()
 
 
 def _document(times: StreamTimes) -> Mapping[str, Any]:
@@ -89,16 +96,15 @@ def _document(times: StreamTimes) -> Mapping[str, Any]:
         "idle_within": times.idle_within,
         "gaps_by_length": [{"class": each.name, "count": each.count, "ticks": each.ticks} for each in times.by_length],
         "idle_by_cause": [{"cause": each.name, "count": each.count, "ticks": each.ticks} for each in times.by_cause],
-        "gaps": times.gaps.tolist(),
     }
 
 
-def idle_csv(devices: Sequence[DeviceTimes]) -> str:
-    """One row for each gap, ns."""
-    rows = [
-        (device.rank, device.device, " ".join(map(str, times.streams)), times.work, start, end - start)
-        for device in devices
-        for times in _both(device)
-        for start, end in times.gaps.tolist()
-    ]
-    return csv_text(("rank", "device", "streams", "work", "start", "length"), rows)
+def idle_csv(devices: Sequence[DeviceTimes]) -> Iterator[str]:
+    """One row for each gap, ns; piece by piece."""
+    yield csv_text(("rank", "device", "streams", "work", "start", "length"), ())
+    for device in devices:
+        for times in _both(device):
+            streams = " ".join(map(str, times.streams))
+            head = (device.rank, device.device, streams, times.work)
+            for part in _parts(times):
+                yield csv_rows([(*head, start, end - start) for start, end in part])

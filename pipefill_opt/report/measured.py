@@ -80,7 +80,7 @@ def measured_text(measured: Measured, predictions: Sequence[StepPrediction]) -> 
 
 
 def _step_rows(measured: Measured) -> list[tuple[str, ...]]:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for step in measured.steps:
         of_devices = zip(measured.ranks, step.windows, idle_by_device(step), sync_by_device(step), strict=True)
         for rank, (start, end), idle, sync in of_devices:

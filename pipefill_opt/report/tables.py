@@ -27,10 +27,15 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, indent: 
 
 def csv_text(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
     """A CSV with a header; None is an empty cell."""
+    return csv_rows([header, *rows])
+
+
+def csv_rows(rows: Sequence[Sequence[Cell]]) -> str:
+    """Rows of a CSV; None is an empty cell."""
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows([["" if cell is None else str(cell) for cell in row] for row in rows])
+    csv.writer(stream, lineterminator="\n").writerows(
+        [["" if cell is None else str(cell) for cell in row] for row in rows]
+    )
     return stream.getvalue()
 
 

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from pipefill_opt.errors import InputError
 from pipefill_opt.schedule.actions import Action
 from pipefill_opt.traces.measured import RankRuns, Run, members, producer
 from pipefill_opt.units import format_time
+
+SUSPECT: Final = 10**9
+"""A clock that is wrong by more, in ns, is worth a question."""
 
 Bounds = Mapping[tuple[int, int], int]
 """(i, j) -> how much later rank i's clock may be put against rank j's, at most, in ns."""
@@ -75,6 +79,7 @@ def align_clocks(ranks: Sequence[RankRuns]) -> tuple[tuple[RankRuns, ...], tuple
         ) from None
     notes = tuple(
         f"rank {rank.rank}: clock moved by {format_time(offset)}, since messages came before they were sent"
+        + (" (are all files of one run?)" if abs(offset) >= SUSPECT else "")
         for rank, offset in zip(ranks, offsets, strict=True)
         if offset
     )

@@ -82,6 +82,14 @@ def rank_in_name(path: Path) -> int | None:
     return int(named.group(1)) if named else None
 
 
+def _number(name: object) -> int:
+    """The number of a device or stream: itself, or the last one in its name."""
+    if isinstance(name, int):
+        return name
+    digits = re.findall(r"[0-9]{1,9}", str(name))
+    return int(digits[-1]) if digits else 0
+
+
 class _Collector:
     """Takes events one by one and keeps what a pipeline's times can be told from."""
 
@@ -136,7 +144,7 @@ class _Collector:
 
     def _work(self, event: dict[str, Any]) -> None:
         arguments = event.get("args", {})
-        stream = int(arguments.get("device", event["pid"])), int(arguments.get("stream", event["tid"]))
+        stream = _number(arguments.get("device", event["pid"])), _number(arguments.get("stream", event["tid"]))
         kind = DEVICE[event["cat"]]
         if kind == Work.COMPUTE and NCCL.search(event["name"]):
             kind = Work.COMMUNICATION

@@ -85,7 +85,7 @@ def _placement(rows: list[list[Entry]], measured: Measured) -> list[int]:
     if missing:
         given = ", ".join(map(str, measured.ranks))
         raise InputError(
-            f"expected the ranks of all stages, and none of those given ({given}) runs stage {missing[0]}",
-            value=f"{len(measured.ranks)} ranks",
+            f"expected the ranks of all stages, and none of those given ({given}) runs this one",
+            value=f"stage {missing[0]}",
         )
     return [device_of[stage] for stage in range(len(device_of))]
