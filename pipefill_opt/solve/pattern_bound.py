@@ -11,7 +11,7 @@ With `repeat: true` a lap's value may as well be spread in proportion to time, s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
 from fractions import Fraction
 from itertools import accumulate
 from math import floor
@@ -20,11 +20,13 @@ from typing import Final
 import numpy as np
 
 from pipefill_opt.solve.device import Chain, Compiled, DeviceProblem
-from pipefill_opt.solve.reach import least_moves
+from pipefill_opt.solve.reach import least_moves, reach
+from pipefill_opt.solve.runs import along, runs_of
 from pipefill_opt.solve.stairs import Index, Stairs, joined, stairs
 
 ORIGIN: Final = "per-bubble patterns"
 BIG: Final = 2**60
+Walls = tuple[int, ...]
 
 
 def pattern_bound(compiled: Compiled) -> Fraction:
@@ -57,20 +59,33 @@ def class_pattern_bound(empty: DeviceProblem, chains: list[tuple[Chain, int]], b
 
     empty: the device without slots. chains: what may run on it, with copies. between: least ticks from one copy to another.
     """
-    spreads = (False, True) if empty.repeat else (False,)
-    return min(sum(_best(empty, chains, between, smooth=smooth)) for smooth in spreads)
-
-
-def _best(empty: DeviceProblem, chains: list[tuple[Chain, int]], between: int, *, smooth: bool) -> Iterator[int]:
-    """The best pattern of each bubble; bubbles of the same free bytes are looked up in one list."""
+    nets: dict[tuple[tuple[Walls, ...], int], list[int]] = defaultdict(list)
+    for room in empty.rooms:
+        net = room.usable - empty.enter - empty.leave
+        if net > 0 and chains:
+            walls = tuple(_walls(chain, room.free) for chain, _ in chains)
+            nets[walls, net.bit_length() // 2].append(net)  # of like size: long lists are thinned by the longest one
     slots = _most_slots(empty, chains)
-    for free in sorted({room.free for room in empty.rooms}):
-        nets = [room.usable - empty.enter - empty.leave for room in empty.rooms if room.free == free]
-        nets = [net for net in nets if net > 0]
-        if not nets or not slots:
-            continue
-        single = runs_of_chains([chain for chain, _ in chains], free, max(nets), smooth=smooth)
-        yield from _most_worth(single, between, slots, np.array(nets, dtype=np.int64))
+    spreads = (False, True) if empty.repeat and any(_uneven(chain) for chain, _ in chains) else (False,)
+    return min(
+        sum(
+            sum(_most_worth(_runs_of_chains(chains, walls, max(own), smooth=smooth), between, slots, np.array(own)))
+            for (walls, _), own in nets.items()
+        )
+        for smooth in spreads
+    )
+
+
+def _walls(chain: Chain, free: int) -> Walls:
+    """The operators that do not fit that many bytes, with the resident bytes of their own slot only."""
+    return tuple(k for k, memory in enumerate(chain.memory) if chain.resident + memory > free)
+
+
+def _uneven(chain: Chain) -> bool:
+    """Whether values are off from proportion to time by more than a thousandth of a lap anywhere."""
+    lap, total = sum(chain.value), sum(chain.ticks)
+    pairs = zip(accumulate(chain.value), accumulate(chain.ticks), strict=True)
+    return any(1000 * abs(value * total - lap * ticks) > lap * total for value, ticks in pairs)
 
 
 def _most_worth(single: Stairs, between: int, slots: int, nets: Index) -> list[int]:
@@ -92,9 +107,7 @@ def _most_worth(single: Stairs, between: int, slots: int, nets: Index) -> list[i
             break
         power = twice
     assert several is not None
-    steps = list(zip(single.ticks[1:].tolist(), single.value[1:].tolist(), strict=True))
-    apart = max(Fraction(value, ticks) for ticks, value in steps)
-    changed = max(Fraction(value, ticks + between) for ticks, value in steps)
+    apart, changed = _rate(single, 0), _rate(single, between)
     found = several.value[several.at(nets)].tolist()
     return [
         min(value, floor(apart * net), floor(changed * (net + between)))
@@ -102,38 +115,39 @@ def _most_worth(single: Stairs, between: int, slots: int, nets: Index) -> list[i
     ]
 
 
+def _rate(single: Stairs, between: int) -> Fraction:
+    """The most value per tick, with `between` ticks for each run."""
+    rough = single.value[1:].astype(float) / (single.ticks[1:] + between)
+    near = np.flatnonzero(rough >= rough.max() * (1 - 1e-9)) + 1
+    return max(Fraction(int(single.value[k]), int(single.ticks[k]) + between) for k in near)
+
+
 def _same(a: Stairs, b: Stairs) -> bool:
     """Whether one more doubling has changed nothing: then no number of slots does."""
     return len(a.ticks) == len(b.ticks) and bool((a.ticks == b.ticks).all() and (a.value == b.value).all())
 
 
-def runs_of_chains(chains: list[Chain], free: int, most: int, *, smooth: bool) -> Stairs:
-    """All runs of all chains that fit `most` ticks and `free` bytes alone, the cheapest transfers included."""
-    ticks: list[int] = []
-    values: list[int] = []
-    for chain in chains:
-        for time, value in _runs(chain, free, most, smooth=smooth):
-            ticks.append(time)
-            values.append(value)
-    kind = object if max(values, default=0) * (1 + most // min(ticks, default=1)) >= BIG else np.int64
-    return stairs(np.array(ticks, dtype=np.int64), np.array(values, dtype=kind))
+def _runs_of_chains(chains: list[tuple[Chain, int]], walls: tuple[Walls, ...], most: int, *, smooth: bool) -> Stairs:
+    """All runs of all chains of at most `most` ticks, their transfers included, between their walls."""
+    longest = max(most // sum(chain.ticks) + 2 for chain, _ in chains)
+    runs = most // min(min(chain.ticks) for chain, _ in chains) + 2
+    big = longest * runs * max(sum(chain.value) for chain, _ in chains) >= BIG
+    kind = object if big else np.int64
+    parts = [_runs(chain, own, most, kind, smooth=smooth) for (chain, _), own in zip(chains, walls, strict=True)]
+    return stairs(
+        np.concatenate([part.ticks[1:] for part in parts]),
+        np.concatenate([part.value[1:] for part in parts]),
+    )
 
 
-def _runs(chain: Chain, free: int, most: int, *, smooth: bool) -> Iterator[tuple[int, int]]:
-    """(ticks, value) of each run of a chain, from each operator on as far as it fits."""
-    n, moves = chain.length, least_moves(chain)
-    wall = [chain.resident + memory > free for memory in chain.memory]
+def _runs(chain: Chain, walls: Walls, most: int, kind: type, *, smooth: bool) -> Stairs:
+    """The runs of a chain, from each operator on as far as it fits."""
+    found = runs_of(chain, reach(chain.ticks, most - least_moves(chain), walls), most)
     elapsed = list(accumulate(chain.ticks, initial=0))
-    lap, total = sum(chain.value), elapsed[n]
-    worth = [lap * t // total for t in elapsed] if smooth else list(accumulate(chain.value, initial=0))
-    for first in range(n):
-        k = first
-        while not wall[k % n]:
-            k += 1
-            time = moves + (k // n) * total + elapsed[k % n] - elapsed[first]
-            if time > most:
-                break
-            yield time, (k // n) * lap + worth[k % n] - worth[first]
+    lap = sum(chain.value)
+    worth = [lap * t // elapsed[-1] for t in elapsed] if smooth else list(accumulate(chain.value, initial=0))
+    whole = along(worth, int(found.last.max(initial=chain.length)), kind)
+    return stairs(found.ticks, whole[found.last] - whole[found.first])
 
 
 def _most_slots(empty: DeviceProblem, chains: list[tuple[Chain, int]]) -> int:

@@ -29,12 +29,12 @@ def reach_alone(device: DeviceProblem, slot: Chain, room: Room, never: Sequence[
     """
     net = room.usable - device.enter - device.leave - least_moves(slot)
     walls = never_fits(device, slot, room) if never is None else never
-    return _reach(slot.ticks, net, tuple(k for k, wall in enumerate(walls) if wall))
+    return reach(slot.ticks, net, tuple(k for k, wall in enumerate(walls) if wall))
 
 
 @lru_cache(maxsize=2**16)
-def _reach(ticks: tuple[int, ...], net: int, walls: tuple[int, ...]) -> tuple[int, ...]:
-    """By position: how many operators fit in `net` ticks before the next wall."""
+def reach(ticks: tuple[int, ...], net: int, walls: tuple[int, ...]) -> tuple[int, ...]:
+    """By position: how many operators fit in `net` ticks before the next wall (an operator that does not fit)."""
     n = len(ticks)
     if net <= 0:
         return (0,) * n
