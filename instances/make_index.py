@@ -31,6 +31,8 @@ from pipefill_opt.fill.read import read_instance  # noqa: E402
 from pipefill_opt.fill.suite import INDEX, MINIMISED, Entry, instance_files, read_suite, suite_text, traits  # noqa: E402
 
 GREEDY_SECONDS = 60.0
+NO_PATTERNS = ("large",)
+"""Families whose pattern bound takes minutes an instance: 200 job kinds, hundreds of different bubbles."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ def with_figures(problem: FillProblem, entry: Entry, *, again: bool) -> Entry:
 
     if entry.greedy is None or again:
         entry = replace(entry, greedy=solve(problem, solver="greedy", limits=Limits(time=GREEDY_SECONDS)).objective)
-    if entry.pattern_bound is None or again:
+    if (entry.pattern_bound is None or again) and entry.family not in NO_PATTERNS:
         compiled = compile_problem(problem)
         entry = replace(entry, pattern_bound=pattern_bound(compiled) * compiled.unit)
     return entry
