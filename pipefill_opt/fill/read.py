@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 from pipefill_opt.errors import InputError
 from pipefill_opt.files import check, read_document
 from pipefill_opt.fill.fits import misfits
+from pipefill_opt.fill.from_network import with_networks
 from pipefill_opt.fill.problem import (
     Configuration,
     DeviceClass,
@@ -52,7 +54,7 @@ def instance_from_document(document: Document, *, file: str = "", folder: Path |
 
 def _build(document: Document, file: str, folder: Path) -> FillProblem:
     try:
-        problem = _problem(document, Path(file).stem, folder)
+        problem = _problem(with_networks(document, folder), Path(file).stem, folder)
     except InputError as error:
         raise error.located(file=file) from None
     for misfit in misfits(problem):
@@ -62,6 +64,7 @@ def _build(document: Document, file: str, folder: Path) -> FillProblem:
 
 def _problem(document: Document, stem: str, folder: Path) -> FillProblem:
     period, devices, main = _devices(document, folder)
+    devices = _interfered(devices, document.get("switch", {}))
     names = _unique([device.name for device in devices], "devices")
     jobs = _jobs(document["jobs"], names)
     repeat = document.get("repeat", True)
@@ -126,6 +129,12 @@ def _devices(document: Document, folder: Path) -> tuple[int, tuple[DeviceClass, 
     if period == 0:
         raise InputError("expected a period above 0", value=document["period"], where="period")
     return period, tuple(_device(entry, period, f"devices[{i}]") for i, entry in enumerate(document["devices"])), None
+
+
+def _interfered(devices: tuple[DeviceClass, ...], switch: Document) -> tuple[DeviceClass, ...]:
+    """Fill work beside the main job's communication takes `interference` times as long: each class is so much slower."""
+    factor = _at(exact, switch.get("interference", 1), "switch.interference")
+    return tuple(replace(device, speed=device.speed / factor) for device in devices)
 
 
 def _device(entry: Document, period: int, where: str) -> DeviceClass:

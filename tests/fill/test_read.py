@@ -13,6 +13,7 @@ import pytest
 from pipefill_opt.errors import InputError
 from pipefill_opt.fill.problem import Objective, ValueRule
 from pipefill_opt.fill.read import MAX_OPERATORS, instance_from_document, read_instance
+from pipefill_opt.units import scaled_ticks
 from tests.fill.samples import Change, document, drop, operator, problem, put
 
 BUBBLES = "devices.0.bubbles"
@@ -142,6 +143,8 @@ REFUSED: dict[str, tuple[list[Change], str, str, str]] = {
         [put("switch.between", TABLE | {"kept": {"kept": 0, "swapped": "1MB"}})], "switch.between.kept.swapped", "1MB", "expected a time",
     ),
     "swapped without bandwidth": ([drop("switch.d2h")], "switch", "", "missing key 'd2h' (job 'swapped' has keep: false)"),
+    "interference below 1": ([put("switch.interference", 0.9)], "switch.interference", "0.9", "a factor from 1 to 1000"),
+    "hardware alone": ([put("jobs.0.hardware", "l20")], "jobs[0].hardware", "l20", "expected network with it"),
     "flops missing": ([put("jobs.0.value", "flops")], "jobs[0].configs[0].operators[0]", "", "missing key 'flops'"),
     "too many operators": ([put(f"{OPERATOR}.repeat", MAX_OPERATORS)], "jobs[0].configs[0].operators", "100001", "at most 100000"),
     "makespan needs iterations": ([put("objective", "makespan")], "jobs[0]", "", "missing key 'iterations'"),
@@ -196,6 +199,14 @@ def test_a_job_that_fits_nowhere_is_a_warning(caplog: pytest.LogCaptureFixture) 
 def test_nothing_is_logged_for_jobs_that_fit(caplog: pytest.LogCaptureFixture) -> None:
     problem()
     assert caplog.records == []
+
+
+def test_interference_slows_every_class_and_no_value() -> None:
+    """Fill work takes 1.25 times as long: the classes' speeds are 4/5, so that certificates and values stay as they are defined."""
+    plain, slowed = problem(), problem(put("switch.interference", 1.25), put("devices.1.speed", 0.5))
+    assert [device.speed for device in slowed.devices] == [Fraction(4, 5), Fraction(2, 5)]
+    assert slowed.jobs == plain.jobs
+    assert scaled_ticks(3_000_000, slowed.devices[0].speed) == 3_750_000
 
 
 def test_document_is_left_as_it_is() -> None:

@@ -35,10 +35,10 @@ def _sizes(op: Attention, training: Training) -> tuple[int, int, int]:
 
 
 def _operands(op: Attention, training: Training) -> int:
-    """Numbers in queries, keys, values and outputs. A device works on all keys of its samples, whatever part of the queries it has."""
-    rows, keys, heads = _sizes(op, training)
+    """Numbers in queries, keys, values and outputs. A device reads all keys of its samples, whatever part of the queries it has."""
+    rows, _, heads = _sizes(op, training)
     groups = max(1, heads * op.kv_heads // op.heads)
-    return (rows * heads + training.microbatch * keys * groups) * (op.qk_width + op.v_width)
+    return (rows * heads + training.microbatch * op.sources.at(training.sequence) * groups) * (op.qk_width + op.v_width)
 
 
 def _fused(op: Attention, training: Training) -> Work:
@@ -88,7 +88,9 @@ def _shared_keys(op: Attention, training: Training) -> Work:
     """Context parallelism: each device gathers the keys and values of the others; their gradients are summed back."""
     parallel = training.parallel
     groups = max(1, op.kv_heads // parallel.tp) if op.inner else op.kv_heads
-    size = training.element * training.microbatch * op.keys.at(training.sequence) * groups * (op.qk_width + op.v_width)
+    size = (
+        training.element * training.microbatch * op.sources.at(training.sequence) * groups * (op.qk_width + op.v_width)
+    )
     gather = Transfer(f"{op.name} keys", Collective.ALL_GATHER, Axis.CONTEXT, size)
     scatter = Transfer(f"{op.name} keys", Collective.REDUCE_SCATTER, Axis.CONTEXT, size)
     return Work((gather,), (scatter,))

@@ -17,11 +17,12 @@ def model_flops(network: Network, training: Training) -> int:
     total = 0
     for layer in network.layers:
         if layer not in known:
-            known[layer] = _forward(layer, alone)
+            known[layer] = forward_flops(layer, alone)
         total += known[layer]
     return 3 * total
 
 
-def _forward(layer: Layer, training: Training) -> int:
+def forward_flops(layer: Layer, training: Training) -> int:
+    """Of the matrix products of a layer's forward, for one micro-batch on one device."""
     pieces = layer_work(layer, training).forward
     return sum(piece.flops for piece in pieces if isinstance(piece, Kernel) and piece.unit is not Unit.VECTOR)

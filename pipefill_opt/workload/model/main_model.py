@@ -183,7 +183,7 @@ def _cut(layers: tuple[Layer, ...], counts: Sequence[int]) -> Stages:
 def resolve(document: Document, folder: Path) -> tuple[dict[str, Any], Derived]:
     """The MAIN document with explicit numbers in place of a model's name, and what was derived."""
     job = read_model_job(document, folder)
-    schedule = _schedule(job)
+    schedule = schedule_entry(job)
     explicit: dict[str, Any] = {
         "schedule": schedule,
         "durations": _durations(job) | document.get("durations", {}),
@@ -194,7 +194,7 @@ def resolve(document: Document, folder: Path) -> tuple[dict[str, Any], Derived]:
     return explicit, _derived(job, explicit)
 
 
-def _schedule(job: ModelJob) -> dict[str, Any]:
+def schedule_entry(job: ModelJob) -> dict[str, Any]:
     """The family with its size; gradients are reduced and weights stepped unless the file says otherwise."""
     devices, microbatches, chunks = job.size
     entry: dict[str, Any] = {"family": job.family.name, "devices": devices, "microbatches": microbatches}
