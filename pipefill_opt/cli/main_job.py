@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from pipefill_opt.cli.imports import write_result
+from pipefill_opt.cli.layers import warn_of_memory
 from pipefill_opt.cli.options import add_common, output_path, picture_path
 
 
@@ -37,7 +38,10 @@ def run_bubbles(arguments: argparse.Namespace) -> int:
     from pipefill_opt.timeline.compute import timeline
     from pipefill_opt.workload.main_file import read_main
 
-    result = timeline(read_main(arguments.main))
+    main = read_main(arguments.main)
+    result = timeline(main)
+    if main.derived is not None:
+        warn_of_memory(main, arguments.main)
     render = {"text": bubbles.bubbles_text, "json": bubbles.bubbles_json, "csv": bubbles.bubbles_csv}
     text = render[arguments.format](result)
     if arguments.gantt:

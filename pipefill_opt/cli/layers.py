@@ -1,0 +1,85 @@
+"""Commands on a job's layers and memory: `split`, `memory`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pipefill_opt.cli.options import add_common
+
+if TYPE_CHECKING:
+    from pipefill_opt.timeline.fits import Remedy
+    from pipefill_opt.workload.costs import MainJob
+
+
+def register(commands: Any) -> None:
+    """Add the commands of this module to the parser."""
+    split = commands.add_parser("split", help="put layers on stages, the slowest device as fast as can be")
+    split.add_argument("spec", metavar="SPEC", help="SPEC file (YAML or JSON; `pipefill schema split`)")
+    add_common(split, ("text", "json", "csv"))
+    split.set_defaults(run=run_split)
+
+    memory = commands.add_parser("memory", help="memory of a main job by device; what would fit where it does not")
+    memory.add_argument("main", metavar="MAIN", help="MAIN file (YAML or JSON; `pipefill schema main`)")
+    add_common(memory, ("text", "json", "csv"))
+    memory.set_defaults(run=run_memory)
+
+
+def run_split(arguments: argparse.Namespace) -> int:
+    """`pipefill split SPEC`: exit code 1 if memory allows no split."""
+    from pipefill_opt.report import split as report
+    from pipefill_opt.workload.model.split_file import read_split
+    from pipefill_opt.workload.model.split_stages import split_layers
+
+    spec = read_split(arguments.spec)
+    found = split_layers(spec.problem, spec.objective)
+    text = {
+        "text": lambda: report.split_text(spec, found),
+        "json": lambda: report.split_json(spec, found),
+        "csv": lambda: report.split_csv(found),
+    }[arguments.format]()
+    sys.stdout.write(text)
+    return 0
+
+
+def run_memory(arguments: argparse.Namespace) -> int:
+    """`pipefill memory MAIN`: exit code 1 if it does not fit."""
+    from pipefill_opt.errors import InfeasibleError, InputError
+    from pipefill_opt.report import memory as report
+    from pipefill_opt.timeline.fits import needs
+    from pipefill_opt.workload.main_file import read_main
+
+    main = read_main(arguments.main)
+    if main.memory is None:
+        raise InputError("expected memory, or a model by name", file=arguments.main, where="memory")
+    devices = needs(main)
+    fits = all(need.lacking <= 0 for need in devices)
+    ways = () if fits else _ways(main, arguments.main)
+    text = {
+        "text": lambda: report.memory_text(main, devices, ways),
+        "json": lambda: report.memory_json(main, devices, ways),
+        "csv": lambda: report.memory_csv(main, devices),
+    }[arguments.format]()
+    sys.stdout.write(text)
+    return 0 if fits else InfeasibleError.exit_code
+
+
+def warn_of_memory(main: MainJob, file: str) -> None:
+    """On stderr: by how much a job by model name does not fit, on which stage, and what would fit."""
+    from pipefill_opt.report.memory import fit_lines
+    from pipefill_opt.timeline.fits import needs
+
+    devices = needs(main) if main.memory is not None else ()
+    if any(need.lacking > 0 for need in devices):
+        print("\n".join(fit_lines(devices, _ways(main, file), by_name=True)), file=sys.stderr)
+
+
+def _ways(main: MainJob, file: str) -> tuple[Remedy, ...]:
+    from pipefill_opt.files import read_document
+    from pipefill_opt.timeline.fits import remedies
+
+    if main.derived is None:
+        return ()
+    return remedies(read_document(file, "main"), Path(file).parent)

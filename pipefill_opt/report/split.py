@@ -1,0 +1,106 @@
+"""Layers by stage: as text, JSON and CSV."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from itertools import groupby, pairwise
+
+from pipefill_opt.report.tables import csv_text, percent, text_table
+from pipefill_opt.units import format_bytes, format_time
+from pipefill_opt.workload.model.split_file import SplitSpec
+from pipefill_opt.workload.model.split_problem import Objective, Split
+
+CSV_HEADER = ("stage", "device", "first_layer", "layers", "time", "bytes", "room")
+
+
+def split_text(spec: SplitSpec, split: Split) -> str:
+    """What it comes to, a table by stage, and the same for as equal numbers of layers as can be."""
+    problem = split.problem
+    header = ["stage", "device", "layers", "time"] + (["memory", "room"] if problem.memory else [])
+    rows = []
+    ends, sizes = problem.ends(split.counts), problem.stage_bytes(split.counts)
+    for stage, (begin, end) in enumerate(pairwise(ends)):
+        row = [str(stage), str(problem.placement[stage]), _names(spec.names[begin:end])]
+        row.append(format_time(split.stage_times[stage]))
+        rows.append(row + ([format_bytes(sizes[stage]), format_bytes(problem.room(stage))] if problem.memory else []))
+    lines = [_summary(spec, split), "", *text_table(header, rows), ""]
+    lines.append(f"as equal as can be: {_what(split)} {_compared(spec, split)}")
+    if spec.body is not None:
+        lines.append(f"in a MAIN file: split: [{', '.join(map(str, main_split(spec, split)))}]")
+    return "\n".join(lines) + "\n"
+
+
+def _summary(spec: SplitSpec, split: Split) -> str:
+    problem = split.problem
+    proof = "optimal" if split.proved else f"no split is below {format_time(split.bound)}"
+    return (
+        f"{problem.layers} layers on {problem.stages} stages of {problem.devices} devices ({spec.schedule.name}): "
+        f"{_what(split)} {format_time(split.value)}, {proof}"
+    )
+
+
+def _compared(spec: SplitSpec, split: Split) -> str:
+    equal = _value(split, spec.equal)
+    if not split.problem.fits(spec.equal):
+        return f"{format_time(equal)}, does not fit"
+    return f"{format_time(equal)}; this split takes {percent(1 - Fraction(split.value, max(1, equal)), 1)} less"
+
+
+def _what(split: Split) -> str:
+    return "slowest device" if split.objective is Objective.DEVICE else "longest stage"
+
+
+def _names(names: tuple[str, ...]) -> str:
+    """`embedding, 3 x block`."""
+    groups = [(name, len(list(group))) for name, group in groupby(names)]
+    return ", ".join(name if count == 1 else f"{count} x {name}" for name, count in groups)
+
+
+def _value(split: Split, counts: tuple[int, ...]) -> int:
+    times = split.problem.device_times if split.objective is Objective.DEVICE else split.problem.stage_times
+    return max(times(counts))
+
+
+def main_split(spec: SplitSpec, split: Split) -> list[int]:
+    """The `split` of a MAIN file by model name: layers of each stage, embedding and head not counted."""
+    assert spec.body is not None
+    ends = split.problem.ends(split.counts)
+    return [sum(spec.body[begin:end]) for begin, end in pairwise(ends)]
+
+
+def split_json(spec: SplitSpec, split: Split) -> str:
+    """objective, value and bound (ticks), proved, layers (by stage), stage_times, device_times, stage_bytes and room (null without
+    memory), even (as equal numbers as can be: layers, value, fits), and split, for a MAIN file (null without a model).
+    """
+    problem = split.problem
+    equal = {"layers": spec.equal, "value": _value(split, spec.equal), "fits": problem.fits(spec.equal)}
+    document = {
+        "schedule": spec.schedule.name,
+        "objective": split.objective.value,
+        "value": split.value,
+        "bound": split.bound,
+        "proved": split.proved,
+        "layers": split.counts,
+        "stage_times": split.stage_times,
+        "device_times": split.device_times,
+        "stage_bytes": problem.stage_bytes(split.counts) if problem.memory else None,
+        "room": problem.memory.room if problem.memory else None,
+        "even": equal,
+        "split": None if spec.body is None else main_split(spec, split),
+    }
+    return json.dumps(document, indent=1) + "\n"
+
+
+def split_csv(split: Split) -> str:
+    """One line a stage: ticks and bytes."""
+    problem = split.problem
+    ends, sizes = problem.ends(split.counts), problem.stage_bytes(split.counts)
+    rows = [
+        (
+            stage, problem.placement[stage], ends[stage], split.counts[stage], split.stage_times[stage],
+            sizes[stage] if problem.memory else None, problem.room(stage) if problem.memory else None,
+        )
+        for stage in range(problem.stages)
+    ]  # fmt: skip
+    return csv_text(CSV_HEADER, rows)
