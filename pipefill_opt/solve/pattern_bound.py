@@ -67,13 +67,14 @@ def class_pattern_bound(empty: DeviceProblem, chains: list[tuple[Chain, int]], b
             nets[walls, net.bit_length() // 2].append(net)  # of like size: long lists are thinned by the longest one
     slots = _most_slots(empty, chains)
     spreads = (False, True) if empty.repeat and any(_uneven(chain) for chain, _ in chains) else (False,)
-    return min(
-        sum(
-            sum(_most_worth(_runs_of_chains(chains, walls, max(own), smooth=smooth), between, slots, np.array(own)))
-            for (walls, _), own in nets.items()
-        )
-        for smooth in spreads
-    )
+    bounds = []
+    for smooth in spreads:
+        total = 0
+        for (walls, _), own in nets.items():
+            single = _runs_of_chains(chains, walls, max(own), smooth=smooth, repeat=empty.repeat)
+            total += sum(_most_worth(single, between, slots, np.array(own)))
+        bounds.append(total)
+    return min(bounds)
 
 
 def _walls(chain: Chain, free: int) -> Walls:
@@ -127,22 +128,27 @@ def _same(a: Stairs, b: Stairs) -> bool:
     return len(a.ticks) == len(b.ticks) and bool((a.ticks == b.ticks).all() and (a.value == b.value).all())
 
 
-def _runs_of_chains(chains: list[tuple[Chain, int]], walls: tuple[Walls, ...], most: int, *, smooth: bool) -> Stairs:
+def _runs_of_chains(
+    chains: list[tuple[Chain, int]], walls: tuple[Walls, ...], most: int, *, smooth: bool, repeat: bool
+) -> Stairs:
     """All runs of all chains of at most `most` ticks, their transfers included, between their walls."""
     longest = max(most // sum(chain.ticks) + 2 for chain, _ in chains)
     runs = most // min(min(chain.ticks) for chain, _ in chains) + 2
     big = longest * runs * max(sum(chain.value) for chain, _ in chains) >= BIG
     kind = object if big else np.int64
-    parts = [_runs(chain, own, most, kind, smooth=smooth) for (chain, _), own in zip(chains, walls, strict=True)]
+    parts = [
+        _runs(chain, own, most, kind, smooth=smooth, repeat=repeat)
+        for (chain, _), own in zip(chains, walls, strict=True)
+    ]
     return stairs(
         np.concatenate([part.ticks[1:] for part in parts]),
         np.concatenate([part.value[1:] for part in parts]),
     )
 
 
-def _runs(chain: Chain, walls: Walls, most: int, kind: type, *, smooth: bool) -> Stairs:
+def _runs(chain: Chain, walls: Walls, most: int, kind: type, *, smooth: bool, repeat: bool) -> Stairs:
     """The runs of a chain, from each operator on as far as it fits."""
-    found = runs_of(chain, reach(chain.ticks, most - least_moves(chain), walls), most)
+    found = runs_of(chain, reach(chain.ticks, most - least_moves(chain), walls), most, repeat=repeat)
     elapsed = list(accumulate(chain.ticks, initial=0))
     lap = sum(chain.value)
     worth = [lap * t // elapsed[-1] for t in elapsed] if smooth else list(accumulate(chain.value, initial=0))

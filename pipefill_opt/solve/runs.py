@@ -21,7 +21,7 @@ class Runs:
     ticks: Index
 
 
-def runs_of(slot: Chain, counts: Sequence[int], most: int) -> Runs:
+def runs_of(slot: Chain, counts: Sequence[int], most: int, *, repeat: bool) -> Runs:
     """The runs of at most counts[p] operators from position p that take at most `most` ticks."""
     n = slot.length
     number = np.array(counts, dtype=np.int64)
@@ -29,9 +29,10 @@ def runs_of(slot: Chain, counts: Sequence[int], most: int) -> Runs:
     begin = np.repeat(np.cumsum(number) - number, number)
     last = first + np.arange(len(first)) - begin + 1
     elapsed = along(list(accumulate(slot.ticks, initial=0)), int(last.max(initial=n)), np.int64)
-    fresh = np.array((min(slot.move_in[0], slot.move_in_fresh), *slot.move_in[1:]), dtype=np.int64)
+    begins = slot.move_in[0] if repeat else min(slot.move_in[0], slot.move_in_fresh)
+    into = np.array((begins, *slot.move_in[1:]), dtype=np.int64)
     out = np.array(slot.move_out, dtype=np.int64)
-    ticks = elapsed[last] - elapsed[first] + fresh[first] + out[last % n]
+    ticks = elapsed[last] - elapsed[first] + into[first] + out[last % n]
     fits = np.flatnonzero(ticks <= most)
     return Runs(first[fits], last[fits], ticks[fits])
 
