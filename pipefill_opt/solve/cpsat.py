@@ -90,7 +90,9 @@ def _model(program: Program, step: int) -> tuple[cp_model.CpModel, list[cp_model
     for row in program.rows:
         total = cp_model.LinearExpr.weighted_sum([variables[j] for j in row.variables], list(row.coefficients))
         model.add_linear_constraint(total, cp_model.INT_MIN if row.least is None else row.least, row.most)
-    model.maximize(cp_model.LinearExpr.weighted_sum(variables, [-(-value // step) for value in program.value]))
+    # a variable that is always 0 is not counted in `step`: its value may be too large for CP-SAT
+    steps = [-(-value // step) if upper else 0 for value, upper in zip(program.value, program.upper, strict=True)]
+    model.maximize(cp_model.LinearExpr.weighted_sum(variables, steps))
     return model, variables
 
 

@@ -276,7 +276,7 @@ def _with_iterations(problem: FillProblem, classes: list[list[Device]], iteratio
                 for used, column in options.items():
                     rest = tuple(a - b for a, b in zip(left, used, strict=True))
                     total = value + column[1].value
-                    if min(rest) >= 0 and (rest not in following or following[rest][0] < total):
+                    if min(rest, default=0) >= 0 and (rest not in following or following[rest][0] < total):
                         following[rest] = (total, (*chosen, column))
             layer = following
     value, chosen = max(layer.values(), key=lambda entry: entry[0])
