@@ -47,7 +47,7 @@ def test_version(shell: Shell) -> None:
         (["bubbles", "main.yaml", "--gantt", "a.pdf"], "a.pdf: expected a name that ends in .svg or .png"),
         (["bubbles", "main.yaml", "--gantt", "main.yaml/a.svg"], "main.yaml/a.svg: expected a writable place"),
         (["import", "gantt", "main.yaml"], "'gantt'"),
-        (["schema", "planet"], "planet: expected one of hardware, instance, main"),
+        (["schema", "planet"], "planet: expected one of coefficients, hardware"),
     ],
 )
 def test_usage_errors_are_one_line(shell: Shell, words: list[str], part: str) -> None:
