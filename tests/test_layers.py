@@ -13,7 +13,7 @@ HOMES = {
     "pulp": {"solve/milp.py"},
     "highspy": {"solve/milp.py"},
     "ortools": {"solve/cpsat.py"},
-    "matplotlib": {"report/gantt.py", "report/ranking_picture.py"},
+    "matplotlib": {"report/gantt.py", "report/ranking_picture.py", "report/roofline_picture.py"},
     "yaml": {"parse.py"},
     "jsonschema": {"files.py"},
     "networkx": {"timeline/graph.py"},

@@ -15,9 +15,9 @@ from pipefill_opt.workload.costs import Boundary, MainJob
 def devices_from_main(entry: Mapping[str, Any], folder: Path) -> tuple[int, tuple[DeviceClass, ...], MainJob]:
     """Period, one class `device0`, `device1`, ... for each device of the MAIN file, and the main job itself.
 
-    `entry`: {file, count, speed, kinds} as in the schema, the file relative to `folder`. resident_free = capacity -
-    reserve - peak; where that is below 0 (`timeline` warns), nothing is free. Raises InputError, for a file
-    without a memory model too.
+    `entry`: {file, count, speed, kinds} as in the schema, the file relative to `folder`; count is 1 unless stated, for a job by a
+    model's name the devices of a pipeline rank. resident_free = capacity - reserve - peak; where that is below 0 (`timeline` warns),
+    nothing is free. Raises InputError, for a file without a memory model too.
     """
     from pipefill_opt.timeline.compute import timeline
     from pipefill_opt.workload.main_file import read_main
@@ -50,7 +50,7 @@ def devices_from_main(entry: Mapping[str, Any], folder: Path) -> tuple[int, tupl
         classes.append(
             DeviceClass(
                 name=f"device{device}",
-                count=entry.get("count", 1),
+                count=entry.get("count", main.derived.replicas if main.derived else 1),
                 speed=exact(entry.get("speed", 1)),
                 resident_free=max(0, free),
                 bubbles=bubbles,
