@@ -52,7 +52,7 @@ def read_kineto(path: Path | str, *, position: int = 0, progress: Progress | Non
     try:
         for event in read_events(path, header, progress):
             collector.take(event)
-    except (KeyError, ValueError, TypeError, OverflowError) as error:
+    except (KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
         problem = f"missing key {error}" if isinstance(error, KeyError) else str(error)
         raise InputError(
             f"expected an event of a trace ({problem})", where=f"event {collector.taken}", file=str(path)

@@ -1,7 +1,7 @@
 """Which ranges of the host are runs of actions: by their names, in one of three styles.
 
 - `PP:0F3` (torch's schedule runtime, with SEND and RECV as labels too), or one's own prefix before an action;
-- `Forward 3` and `Backward 3` (torch's GPipe): the stage is the position of the rank;
+- `Forward 3` and `Backward 3` (torch's GPipe): the stage is the position of the rank in the pipeline;
 - none: `flow_links` finds the runs of an unlabelled pipeline.
 """
 
@@ -45,22 +45,25 @@ class Label:
         return isinstance(self.action, Action) and self.action.kind in MESSAGES
 
 
-def find_labels(events: TraceEvents, position: int, prefix: str | None = None) -> tuple[Label, ...]:
-    """The labels of one rank in order of start, none where it has none. `position`: of the rank in the pipeline.
+def named_labels(events: TraceEvents, prefix: str | None = None) -> tuple[Label, ...]:
+    """The labels of one rank that name an action, in order of start; none where it has none.
 
-    prefix: the one to look for; by default `PP:`, else a prefix that comes before actions only, else GPipe's names.
+    prefix: the one to look for; by default `PP:`, else a prefix that comes before actions only.
     Raises InputError where `prefix` is given and no action has it.
     """
-    if prefix is not None:
-        labels = _with_prefix(events.annotations, prefix, tight=prefix != RUNTIME)
-        if not labels:
-            raise InputError("expected labels of actions with this prefix", value=prefix, file=events.source)
-        return labels
-    return (
-        _with_prefix(events.annotations, RUNTIME)
-        or _with_prefix(events.annotations, _own_prefix(events), tight=True)
-        or _labels(events.annotations, lambda name: _gpipe(name, position))
-    )
+    if prefix is None:
+        return _with_prefix(events.annotations, RUNTIME) or _with_prefix(
+            events.annotations, _own_prefix(events), tight=True
+        )
+    labels = _with_prefix(events.annotations, prefix, tight=prefix != RUNTIME)
+    if not labels:
+        raise InputError("expected labels of actions with this prefix", value=prefix, file=events.source)
+    return labels
+
+
+def gpipe_labels(events: TraceEvents, stage: int) -> tuple[Label, ...]:
+    """The labels `Forward 3` and `Backward 3` of a rank that runs `stage`, in order of start."""
+    return _labels(events.annotations, lambda name: _gpipe(name, stage))
 
 
 def step_windows(annotations: Sequence[Annotation]) -> dict[int, Interval]:

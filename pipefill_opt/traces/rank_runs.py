@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from pipefill_opt.errors import InputError
 from pipefill_opt.traces.device_runs import device_runs
 from pipefill_opt.traces.flow_links import linked_labels
 from pipefill_opt.traces.host_runs import host_runs, waits
-from pipefill_opt.traces.labels import Label, find_labels, step_windows
+from pipefill_opt.traces.labels import Label, gpipe_labels, named_labels, step_windows
 from pipefill_opt.traces.measured import Interval, RankRuns, by_rank, members, producer, step_at
 from pipefill_opt.traces.trace_events import Op, TraceEvents, Work
 
 
 def rank_runs(traces: Sequence[TraceEvents], prefix: str | None = None) -> tuple[RankRuns, ...]:
-    """The runs of every rank, in order of rank. `prefix`: of the labels, see `find_labels`.
+    """The runs of every rank, in order of rank. `prefix`: of the labels, see `named_labels`.
 
     Raises InputError for a rank that comes twice or is missing, and where a rank has no runs.
     """
     ordered = by_rank(traces)
     _refuse_mixed(ordered)
     windows = [step_windows(events.annotations) for events in ordered]
-    labels = [find_labels(events, position, prefix) for position, events in enumerate(ordered)]
+    labels = [named_labels(events, prefix) for events in ordered]
     if not any(labels):
-        labels = [
-            linked_labels(events, position, list(marked.values()))
-            for position, (events, marked) in enumerate(zip(ordered, windows, strict=True))
-        ]
+        labels = [gpipe_labels(events, stage) for stage, events in enumerate(ordered)]
+        if not any(labels):
+            both = zip(ordered, windows, strict=True)
+            labels = [linked_labels(events, i, list(marked.values())) for i, (events, marked) in enumerate(both)]
+        if any(labels):
+            _refuse_holes(ordered)
     ranks = tuple(_runs(*of_rank) for of_rank in zip(ordered, labels, windows, strict=True))
     _refuse_gaps(ordered, ranks)
     return ranks
@@ -65,6 +68,20 @@ def _refuse_mixed(traces: Sequence[TraceEvents]) -> None:
         raise InputError(
             "expected traces of one run, and these tell of different numbers of ranks",
             value=" and ".join(map(str, sorted(worlds))),
+        )
+
+
+def _refuse_holes(traces: Sequence[TraceEvents]) -> None:
+    """InputError where the ranks are none of one pipeline: these are equally far apart, and as far divides their number.
+
+    Only for labels without stages, where a rank that is missing between others would go unseen.
+    """
+    ranks, world = [events.rank for events in traces], traces[0].world
+    strides = {second - first for first, second in pairwise(ranks)}
+    if world and (len(strides) > 1 or world % len(ranks) or any(world % stride for stride in strides)):
+        raise InputError(
+            f"expected all ranks of the pipeline, and of {world} there are only these (their labels name no stages)",
+            value=f"ranks {', '.join(map(str, ranks))}",
         )
 
 
