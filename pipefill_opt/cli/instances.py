@@ -75,15 +75,17 @@ def run_list(arguments: argparse.Namespace) -> int:
 def run_check(arguments: argparse.Namespace) -> int:
     """`pipefill instances check`: exit code 4 if a stored plan or value does not hold."""
     from pipefill_opt.cli.search import Counter, watched
-    from pipefill_opt.fill.suite import check_suite
+    from pipefill_opt.files import data_folder
+    from pipefill_opt.fill.suite import check_suite, instance_files
     from pipefill_opt.report import suite
 
     counter, stop = Counter(), Event()
+    every = len(instance_files(data_folder("instances")))
 
     def check() -> list[tuple[str, tuple[str, ...]]]:
         checked: list[tuple[str, tuple[str, ...]]] = []
         for result in check_suite():
-            counter.note(len(checked), 0, result[0])
+            counter.note(len(checked), every, result[0])
             checked.append(result)
             if stop.is_set():
                 raise LimitError(f"interrupted after {len(checked)} instances")
