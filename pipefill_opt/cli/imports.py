@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from pipefill_opt.cli import traces
+from pipefill_opt.cli import flags, traces
 from pipefill_opt.cli.options import add_common, output_path
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def register(commands: Any) -> None:
     add_common(order)
     order.set_defaults(run=run_torch_csv)
     traces.register_imports(kinds)
+    flags.register_imports(kinds)
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:

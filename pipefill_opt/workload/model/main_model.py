@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipefill_opt.errors import InputError
+from pipefill_opt.files import check
 from pipefill_opt.schedule.families import FAMILIES, Family
 from pipefill_opt.schedule.families.family import Size
 from pipefill_opt.workload.costs import Derived, Memory
@@ -20,6 +21,7 @@ from pipefill_opt.workload.model.flops import model_flops
 from pipefill_opt.workload.model.kernels import Unit
 from pipefill_opt.workload.model.memory import main_memory
 from pipefill_opt.workload.model.network import Layer, Network
+from pipefill_opt.workload.model.network_file import network_from_document
 from pipefill_opt.workload.model.parallel import Parallel, Recompute, Training
 from pipefill_opt.workload.model.roofline import Machine
 from pipefill_opt.workload.model.split_problem import SplitProblem
@@ -58,7 +60,7 @@ class ModelJob:
 
 def read_model_job(document: Document, folder: Path) -> ModelJob:
     """The job of a MAIN document by model name. Raises InputError, and ScheduleError where the family does not hold."""
-    network = _located("model", read_network, document["model"], folder)
+    network = _located("model", _network, document["model"], folder)
     hardware = _located("hardware", read_hardware, document["hardware"], folder)
     coefficients = _located("coefficients", read_coefficients, document.get("coefficients"), folder)
     precision = document.get("precision", "bf16" if "bf16" in hardware.peak else "fp16")
@@ -79,6 +81,14 @@ def read_model_job(document: Document, folder: Path) -> ModelJob:
     clock = Clock(machine, training)
     stages = _stages(document.get("split", "even"), clock, network, family, size)
     return ModelJob(network, clock, family, size, options, stages, family.placement(size))
+
+
+def _network(given: str | Document, folder: Path) -> Network:
+    """By name, from a file, or as it stands."""
+    if isinstance(given, str):
+        return read_network(given, folder)
+    check(given, "network")
+    return network_from_document(given)
 
 
 def _located(where: str, read: Any, *arguments: Any) -> Any:

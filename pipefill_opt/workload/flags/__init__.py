@@ -1,0 +1,1 @@
+"""Command lines of training programs as MAIN documents: Megatron-LM and torchtitan."""
