@@ -27,6 +27,7 @@ Progress = Callable[[int, int], None]
 
 _GAP: Final = re.compile(r"[ \t\n\r,]*")
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
+_NUMBER: Final = re.compile(r"-?[0-9][-+0-9.eE]*")
 _DECIMAL: Final = re.compile(r"(-?)([0-9]+)\.([0-9]{1,3})")
 
 
@@ -115,11 +116,11 @@ class _Text:
         """The next JSON value."""
         while True:
             try:
-                value, end = self._whole(self.text, self.at)
-                if end < len(self.text) or self.ended:  # a number at the window's end may go on
-                    self.at = end
+                number = _NUMBER.match(self.text, self.at)
+                if self.ended or not number or number.end() < len(self.text):  # a number at the window's end may go on
+                    value, self.at = self._whole(self.text, self.at)
                     return value
-                problem = "a value without an end"
+                problem = "a number without an end"
             except RecursionError:
                 raise self.wrong("expected JSON that nests less deeply") from None
             except json.JSONDecodeError as error:

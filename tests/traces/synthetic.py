@@ -108,8 +108,8 @@ class Writer:
 
 def _us(ticks: int) -> str:
     """Microseconds with three digits, as Kineto writes them: a bare number after `Writer.text`."""
-    whole, part = divmod(ticks, 1000)
-    return f"<<{whole}.{part:03}>>"
+    whole, part = divmod(abs(ticks), 1000)
+    return f"<<{'-' if ticks < 0 else ''}{whole}.{part:03}>>"
 
 
 def host_trace(made: Pipeline, device: int, style: str, *, skew: int = 0) -> Writer:
