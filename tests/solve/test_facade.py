@@ -52,6 +52,7 @@ def test_own_problem_with_every_solver() -> None:
         "greedy": 0,
         "greedy-all": 19,
         "dp": 19,
+        "cg": 19,
         "cpsat": 19,
         "milp": 19,
         "cpsat-direct": 19,
@@ -185,7 +186,7 @@ def test_progress_brackets_the_answer() -> None:
 
 
 def test_unknown_solver() -> None:
-    with pytest.raises(InputError, match=r"solver: gurobi: expected one of auto, greedy, greedy-all, dp, cpsat, milp"):
+    with pytest.raises(InputError, match=r"solver: gurobi: expected one of auto, greedy, greedy-all, dp, cg, cpsat, milp"):
         solve(shared(), solver="gurobi")
 
 

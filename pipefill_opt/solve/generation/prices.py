@@ -43,8 +43,8 @@ class Prices:
 def proven_bound(prices: Prices, copies: Sequence[int], counts: Sequence[int], tops: Sequence[Fraction]) -> Fraction:
     """An upper bound on the worth of any choice of devices: each copy sold at its price, each device worth what it can make of the rest.
 
-    counts, tops: by group, its devices, and a proven bound, at least 0, on value - price of any residents. For any prices >= 0 a choice x is
-    worth sum x value <= sum x (value - price) + sum of copies x price (Lagrange; the prices need not be optimal).
+    counts, tops: by group, its devices, and a proven bound, at least 0, on value - price of any residents. For any prices >= 0 a choice x
+    is worth sum x value <= sum x (value - price) + sum of copies x price (Lagrange; the prices need not be optimal).
     """
     sold = sum((price * number for price, number in zip(prices.exact, copies, strict=True)), Fraction(0))
     return sold + sum((count * top for count, top in zip(counts, tops, strict=True)), Fraction(0))

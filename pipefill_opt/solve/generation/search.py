@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, gcd
 from typing import Final
 
 from pipefill_opt.solve.allocate import Allocation, DeviceSolver, MasterSolver, allocate
@@ -22,6 +22,7 @@ from pipefill_opt.solve.generation.groups import Group, anonymous, groups, sprea
 from pipefill_opt.solve.generation.incumbent import Incumbent
 from pipefill_opt.solve.generation.master import Relaxed, Used, relax
 from pipefill_opt.solve.generation.prices import Prices, proven_bound
+from pipefill_opt.solve.generation.rates import rate_limit
 from pipefill_opt.solve.generation.sets import Sets
 from pipefill_opt.solve.greedy import Choice
 from pipefill_opt.solve.result import Limits, Reason
@@ -109,7 +110,9 @@ class Search:
         self.prices = Prices.rounded([0.0] * len(self.copies))
         self.tops = [Fraction(0)] * len(self.groups)
         self.best = Incumbent(self.counts, self.copies, solve_master)
+        self.rated: set[Key] = set()
         self.rounds = 0
+        self.step = _step(compiled)
 
     # Setting out
 
@@ -181,13 +184,13 @@ class Search:
         return None
 
     def whole_bound(self) -> int:
-        """The bound as a whole number: values are whole, for plans of H iterations."""
+        """The bound as a whole number: values are whole, and of plans that repeat sums of laps, for plans of H iterations."""
         bound = (
             self.bound
             if self.bound is not None
             else sum(n * s.upper_of_any() for n, s in zip(self.counts, self.sets, strict=True))
         )
-        return ceil(bound) if self.every else floor(bound)
+        return ceil(bound) if self.every else floor(bound) // self.step * self.step
 
     def relaxed(self) -> Relaxed | None:
         """The linear master over the columns, with their bounds."""
@@ -217,11 +220,11 @@ class Search:
             for offer in offers[: LOOKED_AT - looked]:
                 looked += 1
                 before = sets.float_upper(offer.row)
-                now = sets.upper(offer.row)
                 key = (g, offer.row)
+                holds = self.still_offered(key, prices, threshold)
                 if key in self.columns and sets.float_upper(offer.row) < before:
                     fresh += 1
-                elif float(now - prices.of(sets.usage(offer.row))) > threshold and key not in self.columns:
+                elif holds and key not in self.columns:
                     self.enter(key)
                     fresh += 1
                 if fresh >= TAKEN:
@@ -232,6 +235,22 @@ class Search:
                 sets.float_upper(offer.row) - float(prices.of(sets.usage(offer.row))) > threshold for offer in offers
             ):
                 return top, fresh
+
+    def still_offered(self, key: Key, prices: Prices, threshold: float) -> bool:
+        """Whether a set is worth more than its price and `threshold` by bounds that are quick to prove."""
+        sets, row = self.sets[key[0]], key[1]
+        price = prices.of(sets.usage(row))
+        if sets.upper(row) - price <= threshold:
+            return False
+        if key not in self.rated and self.compiled.problem.repeat:
+            self.rated.add(key)
+            target = (price + Fraction(threshold)) / self.iterations
+            limit = rate_limit(self.device(key), target, self.watch.ended)
+            if limit is not None and limit * self.iterations < sets.upper(row):
+                total = limit * self.iterations
+                sets.tighten(row, ceil(total) if self.every else floor(total))
+                self.origins.add("value iteration")
+        return float(sets.upper(row) - price) > threshold
 
     def news(self, note: str) -> None:
         """Tell the best value and the bound."""
@@ -277,7 +296,7 @@ class Search:
         known.times += 1
         hint = known.result.plan if known.result is not None else None
         result = self.solved(device, limits, hint)
-        known.closed = result.proved or result.reason not in (Reason.GAP_LIMIT, Reason.TIME_LIMIT)
+        known.closed = result.proved or self.every or result.reason not in (Reason.GAP_LIMIT, Reason.TIME_LIMIT)
         known.closed = known.closed or known.times > len(ROUGH) or (known.times == len(ROUGH) and gap == 0)
         self.keep(key, result)
         if not self.every and result.bound < self.sets[g].upper(row):
@@ -315,7 +334,7 @@ class Search:
         target = max(beat, self.best.value)
         listed: list[tuple[Key, int]] = []
         for g, sets in enumerate(self.sets):
-            rows = sets.worth_more(self.prices, self.tops[g] - (bound - target - 1), MAX_COLUMNS - len(listed))
+            rows = sets.worth_more(self.prices, self.tops[g] - (bound - target - self.step), MAX_COLUMNS - len(listed))
             if rows is None:
                 return Reason.WORK_LIMIT
             listed += [((g, row), sets.upper(row)) for row in rows]
@@ -372,3 +391,10 @@ class Search:
         if self.final is not None:
             return replace(self.final, bound=max(bound, self.final.value), origin=origin, reason=reason)
         return Allocation(self.choices(), self.best.value, max(bound, self.best.value), origin, reason)
+
+
+def _step(compiled: Compiled) -> int:
+    """A number that divides the value of every plan of given H: what repeats does whole laps."""
+    if not compiled.problem.repeat:
+        return 1
+    return gcd(*(sum(own) for job in compiled.value for own in job)) or 1

@@ -1,0 +1,51 @@
+"""How much a device is worth a main iteration at most, whatever the number of iterations: a bound by value iteration, without a plan.
+
+T is one main iteration backwards over a table V of positions that goes on by the value of a lap for each lap, on the monotone relaxation
+of the device. A plan that repeats every H iterations goes from s to s plus whole laps, so that its value is at most H x max(T V - V) and
+at most H / k x max(T^k V - V); that holds for every H.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from itertools import accumulate
+from typing import Final
+
+from pipefill_opt.solve.device import Chain, DeviceProblem
+from pipefill_opt.solve.grid import Grid, fits_grid, grid_size
+from pipefill_opt.solve.monotone import relax
+
+SWEEPS: Final = 8
+"""Main iterations swept at most; more hardly help."""
+MOST_STEPS: Final = 200_000_000
+"""Steps of one sweep, about half a second; devices that need more are left alone."""
+
+
+def rate_limit(device: DeviceProblem, target: Fraction, ended: Callable[[], object | None]) -> Fraction | None:
+    """A bound on value / H over all H; None where it would take too long. The search stops early once the bound is at most `target`."""
+    device = replace(device, iterations=1)
+    if not device.repeat or not device.rooms or not fits_grid(device) or grid_size(device)[1] > MOST_STEPS:
+        return None
+    grid = Grid(relax(device))
+    lap = tuple(sum(slot.value) for slot in device.slots)
+    first = last = grid.table([_smooth(slot) for slot in device.slots])
+    best: Fraction | None = None
+    for k in range(1, SWEEPS + 1):
+        swept = grid.sweep(last, lap, lambda: ended() is not None)
+        if swept is None:
+            break
+        found = min(Fraction(int((swept - last).max())), Fraction(int((swept - first).max()), k))
+        improved = best is None or found < best * Fraction(9999, 10000)
+        best = found if best is None else min(best, found)
+        last = swept
+        if best <= target or not improved:
+            break
+    return best
+
+
+def _smooth(slot: Chain) -> list[int]:
+    """By position: the value of a lap in proportion to the time before it, rounded down."""
+    total, worth = sum(slot.ticks), sum(slot.value)
+    return [worth * elapsed // total for elapsed in accumulate(slot.ticks[:-1], initial=0)]
