@@ -10,13 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipefill_opt.workload.model import layers as ops
+from pipefill_opt.workload.model.durations import KEPT
 from pipefill_opt.workload.model.layers import Operator, Rows, Split
 from pipefill_opt.workload.model.network import Layer
 from pipefill_opt.workload.model.operators import rows_of, sequence_rows
 from pipefill_opt.workload.model.parallel import Recompute, Training
 
-UNCHANGED = ("embedding", "head")
-"""Kinds of layers that full recomputation leaves as they are."""
 
 LOGIT = 4
 """Bytes of a logit that the loss keeps."""
@@ -132,7 +131,7 @@ class Held:
 def layer_held(layer: Layer, before: Layer | None, training: Training) -> Held:
     """With the recomputation of `training`. before: the layer whose output it reads."""
     kept = layer_kept(layer, training)
-    if training.recompute is Recompute.NONE or layer.kind in UNCHANGED:
+    if training.recompute is Recompute.NONE or layer.kind in KEPT:
         return Held(kept.total, 0, max(0, kept.total - kept.for_weights))
     if training.recompute is Recompute.SELECTIVE:
         return Held(kept.tensors, kept.scores, max(0, kept.tensors - kept.for_weights))

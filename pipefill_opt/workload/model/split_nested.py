@@ -7,10 +7,13 @@ by device: few, since what is left must fit on the devices that are left. Bisect
 from __future__ import annotations
 
 from bisect import bisect_right
+from typing import Final
 
 from pipefill_opt.workload.model.split_bound import lower_bound
 from pipefill_opt.workload.model.split_problem import Objective, Split, SplitProblem
 
+STEPS: Final = 8
+"""The first steps are so many halvings of the gap between bound and start."""
 Pair = tuple[int, int]
 """Where the prefix ends and where the suffix begins."""
 
@@ -28,14 +31,14 @@ def is_nested(problem: SplitProblem) -> bool:
 def nested(problem: SplitProblem, start: tuple[int, ...]) -> Split:
     """The best split; `start`: any split that fits."""
     low, high, counts = lower_bound(problem), max(problem.device_times(start)), start
-    middle = low
+    step = 0
     while low < high:
+        middle = min(low + step, (low + high) // 2)  # tight bottlenecks leave few pairs, so that they come first
         found = _within(problem, middle)
         if found is None:
-            low = middle + 1
+            low, step = middle + 1, max(2 * step, (high - low) >> STEPS)
         else:
-            counts, high = found, max(problem.device_times(found))
-        middle = (low + high) // 2
+            counts, high, step = found, max(problem.device_times(found)), high
     return Split(problem, counts, Objective.DEVICE, high, high)
 
 
