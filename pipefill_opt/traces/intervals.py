@@ -49,9 +49,11 @@ def read_intervals(path: Path | str, unit: str = "ns") -> tuple[tuple[RankRuns, 
                 windows.setdefault(rank, {})[len(windows.get(rank, {})) if step is None else step] = (start, end)
                 continue
             try:
-                runs.setdefault(rank, []).append(Run(parse_action(text), start, end, step))
+                action = parse_action(text)
             except ScheduleError:
                 ignored[text] += 1
+                continue
+            runs.setdefault(rank, []).append(Run(action, start, end, step))
         except InputError as error:
             raise error.located(where=f"row {number}", file=file) from None
     if not runs:

@@ -55,7 +55,7 @@ def main_document(
     if memory is not None:
         document["memory"] = dict(memory)
     numbers = [step.number for step in measured.steps]
-    document["measured"] = {"unit": "ns", "steps": numbers, "actions": singles, "lags": lags}
+    document["measured"] = {"unit": "ns", "steps": numbers, "actions": singles, **({"lags": lags} if lags else {})}
     return document
 
 
