@@ -34,6 +34,7 @@ from pipefill_opt.fill.fits import misfit  # noqa: E402
 from pipefill_opt.fill.problem import DeviceClass, FillProblem, Objective  # noqa: E402
 from pipefill_opt.fill.read import read_instance  # noqa: E402
 from pipefill_opt.fill.suite import Entry, fraction, read_suite  # noqa: E402
+from pipefill_opt.fill.values import operator_values  # noqa: E402
 from pipefill_opt.solve.device import Compiled, DeviceResult, Residents, compile_problem  # noqa: E402
 from pipefill_opt.solve.exact import solve_exact  # noqa: E402
 from pipefill_opt.solve.greedy import Choice, contiguous, every_kind, greedy, pack  # noqa: E402
@@ -85,8 +86,12 @@ def one_configuration(problem: FillProblem, choices: Sequence[Choice], iteration
                     if device.name in job.devices and not misfit(problem, device, job, configuration):
                         alone = compiled.device(c, ((j, k),), iterations)
                         used[k] = max(used[k], pack(alone).value(alone))
-        best = max(range(len(used)), key=lambda k: used[k])
-        jobs.append(replace(job, configurations=(job.configurations[best],)))
+        best = job.configurations[max(range(len(used)), key=lambda k: used[k])]
+        worth = zip(
+            best.operators, operator_values(job, best), strict=True
+        )  # stated, or it would change with the other ones gone
+        chain = tuple(replace(operator, value=value) for operator, value in worth)
+        jobs.append(replace(job, configurations=(replace(best, operators=chain),)))
     return replace(problem, jobs=tuple(jobs))
 
 

@@ -141,6 +141,11 @@ def with_figures(problem: FillProblem, entry: Entry, *, again: bool) -> Entry:
     if (entry.pattern_bound is None or again) and entry.family not in NO_PATTERNS:
         compiled = compile_problem(problem)
         entry = replace(entry, pattern_bound=pattern_bound(compiled) * compiled.unit)
+    if entry.pattern_bound is not None and entry.pattern_bound < entry.bound:
+        today = datetime.now(UTC).date().isoformat()
+        entry = replace(
+            entry, bound=entry.pattern_bound, proved_by="solve/pattern_bound.py: per-bubble patterns", date=today
+        )
     return entry
 
 

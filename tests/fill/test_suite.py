@@ -15,10 +15,12 @@ from pipefill_opt.errors import InputError
 from pipefill_opt.files import data_folder, read_document
 from pipefill_opt.fill.problem import FillProblem
 from pipefill_opt.fill.read import read_instance
-from pipefill_opt.fill.suite import Entry, check_suite, instance_files, read_suite, suite_text
+from pipefill_opt.fill.suite import Entry, check_suite, instance_files, read_suite, suite_text, traits
 from tests.solve.brute_force import optimum
 
 TINY = data_folder("instances") / "tiny"
+DERIVED = ["network", "kind", "batches", "hardware", "sequence", "precision", "recompute", "attention", "coefficients"]
+"""Fields of jobs that the cost model derives, which is no matter of a page (tests/fill/test_from_network.py)."""
 
 
 def test_the_suite_is_whole_and_every_plan_is_certified() -> None:
@@ -66,7 +68,7 @@ def test_tiny_ones_state_their_point_and_use_every_field() -> None:
 
     whole = json.loads((Path(__file__).parents[2] / "pipefill_opt/schemas/instance.json").read_text(encoding="utf-8"))
     definitions = whole["$defs"]
-    assert properties(whole, "") - used == set()
+    assert properties(whole, "") - used == {f".jobs.{key}" for key in DERIVED}
     assert {p.repeat for p in problems()} == {True, False}
     assert {p.iterations for p in problems()} >= {None, 1, 2}
 
@@ -99,6 +101,7 @@ FAULTS: dict[str, tuple[Callable[[Path], None], str]] = {
     "a worse value": (edit("index.json", '"best": "7000000"', '"best": "6"'), "its plan has the value 7000000"),
     "another objective": (edit("index.json", '"throughput"', '"makespan"'), "its objective is throughput"),
     "another sense": (edit("index.json", '"max"', '"min"'), "the sense of throughput is not min"),
+    "other traits": (edit("index.json", '"traits": ""', '"traits": "swap"'), "its traits are '', the index says 'swap'"),
     "a broken plan": (edit("tiny/plans/01-one-job.json", '"count": 3', '"count": 4'), "its plan breaks a rule: fit"),
     "no plan": (lambda folder: (folder / "tiny/plans/01-one-job.json").unlink(), "expected a readable file"),
     "no instance": (lambda folder: (folder / "tiny/01-one-job.yaml").unlink(), "expected a readable file"),
@@ -129,6 +132,7 @@ def test_an_instance_that_is_not_in_the_index(copy: Path) -> None:
     [
         (edit("index.json", '"7000000"', '"seven"'), r"\[0\]\.best: seven: expected a fraction"),
         (edit("index.json", '"7000000"', '"7/0"'), r"\[0\]\.best: 7/0: expected a fraction"),
+        (edit("index.json", '"greedy": "', '"greedy": "x'), r"\[0\]\.greedy: x7000000: expected a fraction"),
         (edit("index.json", '"sense"', '"scent"'), r"\[0\]: expected an entry of texts"),
         (edit("index.json", "]", ""), "expected JSON"),
         (lambda folder: (folder / "index.json").write_text("{}"), "expected a list"),
@@ -138,6 +142,25 @@ def test_a_broken_index(change: Callable[[Path], None], message: str, copy: Path
     change(copy)
     with pytest.raises(InputError, match=message):
         read_suite(copy)
+
+
+def test_what_is_not_known_may_be_left_empty(copy: Path) -> None:
+    path = copy / "index.json"
+    documents = json.loads(path.read_text())
+    documents[0] |= {"greedy": "", "pattern_bound": "15/2"}
+    path.write_text(json.dumps(documents))
+    (entry,) = read_suite(copy)
+    assert entry.greedy is None
+    assert entry.pattern_bound == Fraction(15, 2)
+    assert json.loads(suite_text((entry,))) == documents
+
+
+def test_traits() -> None:
+    by_name = {path.stem: read_instance(path) for path in sorted(TINY.glob("[0-9]*.yaml"))}
+    assert traits(by_name["01-one-job"], 1) == ""
+    assert traits(by_name["08-carry"], 1) == "carry"
+    assert traits(by_name["09-swapped"], 2) == "swap H>1"
+    assert traits(by_name["27-all-fields"], 2) == "carry swap H>1"
 
 
 def test_fractions_survive(copy: Path) -> None:
