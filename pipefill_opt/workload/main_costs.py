@@ -77,11 +77,11 @@ def per_place(
 
 
 def value_at(where: str, parse: Callable[..., T], *arguments: Any) -> T:
-    """parse(*arguments), its error located at `where`."""
+    """parse(*arguments), its error located at `where`, unless it is one inside another file."""
     try:
         return parse(*arguments)
     except InputError as error:
-        raise error.located(where=where) from None
+        raise (error if error.file else error.located(where=where)) from None
 
 
 def _single(text: str) -> Action:

@@ -13,7 +13,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Final
 
-from pipefill_opt.errors import InputError
+from pipefill_opt.workload.main_costs import value_at
 from pipefill_opt.workload.model.activations import layer_held, operator_kept, transient
 from pipefill_opt.workload.model.catalog import read_hardware, read_network
 from pipefill_opt.workload.model.coefficients import read_coefficients
@@ -46,9 +46,9 @@ class FillOperator:
 
 def fill_job(entry: Document, folder: Path) -> dict[str, Any]:
     """The job with configurations in place of a network's name. Raises InputError."""
-    network = _located("network", read_network, entry["network"], folder)
-    hardware = _located("hardware", read_hardware, entry["hardware"], folder)
-    coefficients = _located("coefficients", read_coefficients, entry.get("coefficients"), folder)
+    network = value_at("network", read_network, entry["network"], folder)
+    hardware = value_at("hardware", read_hardware, entry["hardware"], folder)
+    coefficients = value_at("coefficients", read_coefficients, entry.get("coefficients"), folder)
     precision = entry.get("precision", "fp16")
     kind = entry["kind"]
     job: dict[str, Any] = {"name": f"{network.name}-{kind}"}
@@ -66,13 +66,6 @@ def fill_job(entry: Document, folder: Path) -> dict[str, Any]:
         clock = Clock(Machine(hardware, precision, coefficients), training)
         job["configs"].append(_configuration(network, clock, kind))
     return job
-
-
-def _located(where: str, read: Any, *arguments: Any) -> Any:
-    try:
-        return read(*arguments)
-    except InputError as error:
-        raise error.located(where=where) from None
 
 
 def _configuration(network: Network, clock: Clock, kind: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from pipefill_opt.files import check
 from pipefill_opt.schedule.families import FAMILIES, Family
 from pipefill_opt.schedule.families.family import Size
 from pipefill_opt.workload.costs import Derived, Memory
+from pipefill_opt.workload.main_costs import value_at
 from pipefill_opt.workload.main_schedule import read_schedule
 from pipefill_opt.workload.model.catalog import read_hardware, read_network
 from pipefill_opt.workload.model.coefficients import read_coefficients
@@ -60,15 +61,15 @@ class ModelJob:
 
 def read_model_job(document: Document, folder: Path) -> ModelJob:
     """The job of a MAIN document by model name. Raises InputError, and ScheduleError where the family does not hold."""
-    network = _located("model", _network, document["model"], folder)
-    hardware = _located("hardware", read_hardware, document["hardware"], folder)
-    coefficients = _located("coefficients", read_coefficients, document.get("coefficients"), folder)
+    network = value_at("model", _network, document["model"], folder)
+    hardware = value_at("hardware", read_hardware, document["hardware"], folder)
+    coefficients = value_at("coefficients", read_coefficients, document.get("coefficients"), folder)
     precision = document.get("precision", "bf16" if "bf16" in hardware.peak else "fp16")
     machine = Machine(hardware, precision, coefficients)
-    _located("", machine.peak, Unit.MATMUL)
+    value_at("", machine.peak, Unit.MATMUL)
     family, options = _family(document)
-    parallel = _parallel(document)
-    size = _located("", _size, family, parallel, document)
+    parallel = value_at("parallel", _parallel, document)
+    size = value_at("", _size, family, parallel, document)
     training = Training(
         parallel,
         document["microbatch"],
@@ -89,13 +90,6 @@ def _network(given: str | Document, folder: Path) -> Network:
         return read_network(given, folder)
     check(given, "network")
     return network_from_document(given)
-
-
-def _located(where: str, read: Any, *arguments: Any) -> Any:
-    try:
-        return read(*arguments)
-    except InputError as error:
-        raise error.located(where=where) from None
 
 
 def _sequence(document: Document, network: Network) -> int:
