@@ -8,7 +8,7 @@ from __future__ import annotations
 from compose import Draw, config, instance_text, main
 
 SEED = 4500
-NUMBER = 14
+NUMBER = 24
 LENGTHS = (
     ("fill-drain", (200_000, 500_000)),
     ("inner", (80_000, 180_000)),
