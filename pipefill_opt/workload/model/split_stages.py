@@ -66,7 +66,10 @@ def reached(problem: SplitProblem, bottleneck: int) -> list[npt.NDArray[np.bool_
 
 
 def even_within(problem: SplitProblem, bottleneck: int) -> tuple[int, ...]:
-    """Of all splits whose stages are within the bottleneck, one with the least sum of squares: a dynamic program over stages and ends."""
+    """Of all splits whose stages are within the bottleneck, one with the least sum of squares: a dynamic program over stages and ends.
+
+    Of equal ones, one that puts more on early stages: they keep more micro-batches in flight, which hides messages.
+    """
     sums, layers = problem.sums(), problem.layers
     best: list[dict[int, tuple[int, int]]] = [{0: (0, 0)}]
     for stage in range(problem.stages):
@@ -77,13 +80,13 @@ def even_within(problem: SplitProblem, bottleneck: int) -> tuple[int, ...]:
                 ticks = sums[end] - sums[begin]
                 if ticks > bottleneck or sizes[end] - sizes[begin] > room:
                     break
-                total = squares + ticks * ticks
-                if end not in found or total < found[end][0]:
-                    found[end] = (total, begin)
+                total = (squares + ticks * ticks, -begin)
+                if end not in found or total < found[end]:
+                    found[end] = total
         best.append(found)
     counts, end = [], layers
     for stage in range(problem.stages, 0, -1):
-        begin = best[stage][end][1]
+        begin = -best[stage][end][1]
         counts.append(end - begin)
         end = begin
     return tuple(reversed(counts))
