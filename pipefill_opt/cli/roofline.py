@@ -31,6 +31,8 @@ def run_roofline(arguments: argparse.Namespace) -> int:
     from pipefill_opt.workload.model.main_model import read_model_job
     from pipefill_opt.workload.model.roofline_view import view
 
+    if arguments.microbatch < 1:
+        raise InputError("expected a whole number from 1 on", value=arguments.microbatch, where="--microbatch")
     if arguments.hardware is not None:
         document: dict[str, Any] = {"model": arguments.main, "hardware": arguments.hardware}
         document |= {"microbatch": arguments.microbatch, "global_batch": arguments.microbatch}

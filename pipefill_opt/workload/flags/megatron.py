@@ -46,6 +46,11 @@ def megatron_document(flags: Flags, hardware: str, gpus: int | None) -> dict[str
         document["sequence_parallel"] = True
     if flags.is_set("use-distributed-optimizer"):
         document["zero"] = 1
+    count = document["global_batch"] // (microbatch * dp)
+    if chunks > 1 and count % pp:
+        raise InputError(
+            f"expected a multiple of {pp} micro-batches with virtual stages", value=count, where="--global-batch-size"
+        )
     split = _split(flags, layers, pp, chunks)
     return document | ({"split": split} if split else {})
 

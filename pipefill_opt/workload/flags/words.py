@@ -15,6 +15,7 @@ ASSIGNMENT = re.compile(
     r"^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=([^\s$`(\"']+|\"[^\"$`]*\"|'[^']*')\s*(?:#.*)?$", re.MULTILINE
 )
 VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
+COMMENT = re.compile(r"(?:^|(?<=\s))#.*$", re.MULTILINE)
 SIGNS = "(){}[]\\;,"
 """What a shell array or a continued line leaves around a word."""
 
@@ -66,18 +67,20 @@ class Flags:
 def read_flags(text: str) -> Flags:
     """Flags of a command line or a shell script; variables that the script sets to plain words are put in. Raises InputError."""
     script = {name: value.strip("\"'") for name, value in ASSIGNMENT.findall(text)}
-    lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
-    joined = VARIABLE.sub(lambda match: script.get(match[1] or match[2], match[0]), "\n".join(lines))
+    plain = COMMENT.sub("", text).replace("\\\n", " ").replace("\n", " ; ")
+    filled = VARIABLE.sub(lambda match: script.get(match[1] or match[2], match[0]), plain)
     try:
-        words = shlex.split(joined.replace("\\\n", " "), comments=True)
+        words = shlex.split(filled)
     except ValueError as error:
         raise InputError(f"expected flags ({error})") from None
-    pieces = [piece for word in words for piece in (word.split() if word.lstrip().startswith("--") else [word])]
+    pieces = [
+        piece for word in words for piece in (word.split() if " --" in f" {word}" else [word])
+    ]  # quoted lists too
     return Flags(_once(_pairs([piece.strip(SIGNS) for piece in pieces])))
 
 
 def _pairs(words: list[str]) -> Iterator[tuple[str, str]]:
-    """Names and values; whatever stands before the first flag, or as a further value, is not a flag's."""
+    """Names and values, which stand on one line; whatever stands before the first flag, or as a further value, is not a flag's."""
     index = 0
     while index < len(words):
         word = words[index]

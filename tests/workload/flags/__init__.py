@@ -1,0 +1,1 @@
+"""Tests of pipefill_opt.workload.flags."""
