@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "pipefill_opt"
-LAYERS = ["base", "schedule", "workload", "timeline", "fill", "solve", "traces", "report", "cli"]
+LAYERS = ["base", "schedule", "workload", "timeline", "fill", "solve", "traces", "harness", "report", "cli"]
 HOMES = {
     "pulp": {"solve/milp.py"},
     "highspy": {"solve/milp.py"},
