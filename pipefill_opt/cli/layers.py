@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,18 @@ from pipefill_opt.cli.options import add_common
 if TYPE_CHECKING:
     from pipefill_opt.timeline.fits import Remedy
     from pipefill_opt.workload.costs import MainJob
+
+
+class Teller:
+    """Says on stderr how far something is, once it has taken two seconds, and then every two."""
+
+    def __init__(self) -> None:
+        self._said = time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        if time.monotonic() - self._said >= 2:
+            self._said = time.monotonic()
+            print(f"{text} ...", file=sys.stderr, flush=True)
 
 
 def register(commands: Any) -> None:
@@ -31,13 +44,20 @@ def run_split(arguments: argparse.Namespace) -> int:
     """`pipefill split SPEC`: exit code 1 if memory allows no split."""
     from pipefill_opt.report import split as report
     from pipefill_opt.workload.model.split_file import read_split
+    from pipefill_opt.workload.model.split_problem import Objective
     from pipefill_opt.workload.model.split_stages import split_layers
 
     spec = read_split(arguments.spec)
-    found = split_layers(spec.problem, spec.objective)
+    equal = None
+    if spec.objective is Objective.PERIOD:
+        from pipefill_opt.timeline.split_period import shortest_period
+
+        found, equal = shortest_period(spec, Teller())
+    else:
+        found = split_layers(spec.problem, spec.objective)
     text = {
-        "text": lambda: report.split_text(spec, found),
-        "json": lambda: report.split_json(spec, found),
+        "text": lambda: report.split_text(spec, found, equal),
+        "json": lambda: report.split_json(spec, found, equal),
         "csv": lambda: report.split_csv(found),
     }[arguments.format]()
     sys.stdout.write(text)
@@ -82,4 +102,4 @@ def _ways(main: MainJob, file: str) -> tuple[Remedy, ...]:
 
     if main.derived is None:
         return ()
-    return remedies(read_document(file, "main"), Path(file).parent)
+    return remedies(read_document(file, "main"), Path(file).parent, Teller())

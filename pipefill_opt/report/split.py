@@ -11,11 +11,12 @@ from pipefill_opt.units import format_bytes, format_time
 from pipefill_opt.workload.model.split_file import SplitSpec
 from pipefill_opt.workload.model.split_problem import Objective, Split
 
+WHAT = {Objective.DEVICE: "slowest device", Objective.STAGE: "longest stage", Objective.PERIOD: "period"}
 CSV_HEADER = ("stage", "device", "first_layer", "layers", "time", "bytes", "room")
 
 
-def split_text(spec: SplitSpec, split: Split) -> str:
-    """What it comes to, a table by stage, and the same for as equal numbers of layers as can be."""
+def split_text(spec: SplitSpec, split: Split, equal: int | None = None) -> str:
+    """What it comes to, a table by stage, and the same for as equal numbers of layers as can be. equal: the period of those."""
     problem = split.problem
     header = ["stage", "device", "layers", "time"] + (["memory", "room"] if problem.memory else [])
     rows = []
@@ -25,9 +26,9 @@ def split_text(spec: SplitSpec, split: Split) -> str:
         row.append(format_time(split.stage_times[stage]))
         rows.append(row + ([format_bytes(sizes[stage]), format_bytes(problem.room(stage))] if problem.memory else []))
     lines = [_summary(spec, split), "", *text_table(header, rows), ""]
-    lines.append(f"as equal as can be: {_what(split)} {_compared(spec, split)}")
+    lines.append(f"as equal as can be: {_what(split)} {_compared(spec, split, equal)}")
     if spec.body is not None:
-        lines.append(f"in a MAIN file: split: [{', '.join(map(str, main_split(spec, split)))}]")
+        lines.append(f"in a MAIN file: split: [{', '.join(map(str, spec.main_split(split.counts)))}]")
     return "\n".join(lines) + "\n"
 
 
@@ -40,15 +41,17 @@ def _summary(spec: SplitSpec, split: Split) -> str:
     )
 
 
-def _compared(spec: SplitSpec, split: Split) -> str:
-    equal = _value(split, spec.equal)
+def _compared(spec: SplitSpec, split: Split, equal: int | None) -> str:
+    equal = _value(split, spec.equal, equal)
+    if equal is None:
+        return "not known, does not fit"
     if not split.problem.fits(spec.equal):
         return f"{format_time(equal)}, does not fit"
     return f"{format_time(equal)}; this split takes {percent(1 - Fraction(split.value, max(1, equal)), 1)} less"
 
 
 def _what(split: Split) -> str:
-    return "slowest device" if split.objective is Objective.DEVICE else "longest stage"
+    return WHAT[split.objective]
 
 
 def _names(names: tuple[str, ...]) -> str:
@@ -57,24 +60,19 @@ def _names(names: tuple[str, ...]) -> str:
     return ", ".join(name if count == 1 else f"{count} x {name}" for name, count in groups)
 
 
-def _value(split: Split, counts: tuple[int, ...]) -> int:
+def _value(split: Split, counts: tuple[int, ...], period: int | None) -> int | None:
+    if split.objective is Objective.PERIOD:
+        return period
     times = split.problem.device_times if split.objective is Objective.DEVICE else split.problem.stage_times
     return max(times(counts))
 
 
-def main_split(spec: SplitSpec, split: Split) -> list[int]:
-    """The `split` of a MAIN file by model name: layers of each stage, embedding and head not counted."""
-    assert spec.body is not None
-    ends = split.problem.ends(split.counts)
-    return [sum(spec.body[begin:end]) for begin, end in pairwise(ends)]
-
-
-def split_json(spec: SplitSpec, split: Split) -> str:
+def split_json(spec: SplitSpec, split: Split, equal: int | None = None) -> str:
     """objective, value and bound (ticks), proved, layers (by stage), stage_times, device_times, stage_bytes and room (null without
     memory), even (as equal numbers as can be: layers, value, fits), and split, for a MAIN file (null without a model).
     """
     problem = split.problem
-    equal = {"layers": spec.equal, "value": _value(split, spec.equal), "fits": problem.fits(spec.equal)}
+    value = _value(split, spec.equal, equal)
     document = {
         "schedule": spec.schedule.name,
         "objective": split.objective.value,
@@ -86,8 +84,8 @@ def split_json(spec: SplitSpec, split: Split) -> str:
         "device_times": split.device_times,
         "stage_bytes": problem.stage_bytes(split.counts) if problem.memory else None,
         "room": problem.memory.room if problem.memory else None,
-        "even": equal,
-        "split": None if spec.body is None else main_split(spec, split),
+        "even": {"layers": spec.equal, "value": value, "fits": problem.fits(spec.equal)},
+        "split": None if spec.body is None else spec.main_split(split.counts),
     }
     return json.dumps(document, indent=1) + "\n"
 

@@ -5,7 +5,7 @@ The peak of a device does not depend on times: its row fixes the order in which 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
@@ -78,11 +78,13 @@ def tightest(main: MainJob) -> Need:
     return max(needs(main), key=lambda need: need.lacking)
 
 
-def remedies(document: Document, folder: Path | str = ".") -> tuple[Remedy, ...]:
+def remedies(
+    document: Document, folder: Path | str = ".", tell: Callable[[str], None] = lambda text: None
+) -> tuple[Remedy, ...]:
     """Changes with which a job by model name fits, each evaluated again: single ones, or as few together as it takes.
 
     Smaller micro-batches, attention that keeps no scores, recomputation, sequence parallelism, ZeRO, and more tensor or pipeline
-    parallelism, with less data parallelism where that divides. Of each only the least that is enough.
+    parallelism, with less data parallelism where that divides. Of each only the least that is enough. tell: takes words on how far it is.
     """
     choices = _choices(document)
     tried = 0
@@ -91,6 +93,7 @@ def remedies(document: Document, folder: Path | str = ".") -> tuple[Remedy, ...]
         for keys in combinations(choices, together):
             for values in _rising(choices, keys):
                 tried += 1
+                tell(f"{tried} changed jobs tried for memory")
                 remedy = _evaluated(document, tuple(zip(keys, values, strict=True)), folder)
                 if remedy is not None:
                     found.append(remedy)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ Document = Mapping[str, Any]
 @dataclass(frozen=True, slots=True)
 class SplitSpec:
     """names: of the layers. equal: as equal numbers of layers as can be, by stage, embedding and head of a model not counted.
-    body: layers that a `split` of a MAIN file counts, those but embedding and head; None without a model.
+    body: layers that a `split` of a MAIN file counts, those but embedding and head. main: that MAIN document. Both None without a model.
     """
 
     source: str
@@ -43,6 +44,17 @@ class SplitSpec:
     objective: Objective
     equal: tuple[int, ...]
     body: tuple[bool, ...] | None = None
+    main: Document | None = None
+
+    @property
+    def microbatches(self) -> int:
+        """Of an iteration."""
+        return int(self.schedule.microbatch.max()) + 1
+
+    def main_split(self, counts: Sequence[int]) -> list[int]:
+        """The `split` of a MAIN file by model name: layers of each stage, embedding and head not counted."""
+        assert self.body is not None
+        return [sum(self.body[begin:end]) for begin, end in pairwise(self.problem.ends(counts))]
 
 
 def read_split(path: Path | str) -> SplitSpec:
@@ -64,6 +76,8 @@ def _of_layers(document: Document, file: str) -> SplitSpec:
     for key in ("schedule", "layers"):
         if key not in document:
             raise InputError(f"missing key {key!r} (or main)", where="top level")
+    if document.get("objective") == Objective.PERIOD:
+        raise InputError("expected main with it", value=document["objective"], where="objective")
     schedule = _one_pipe(read_schedule(document["schedule"], Path()))
     names, times, static, live = [], [], [], []
     for index, entry in enumerate(document["layers"]):
@@ -99,7 +113,7 @@ def _of_model(document: Document, folder: Path, file: str) -> SplitSpec:
     body = tuple(layer.kind not in KEPT for layer in layers)
     objective = Objective(document.get("objective", "device"))
     equal = tuple(len(stage) for stage in job.stages)
-    return SplitSpec(file, schedule, tuple(layer.name for layer in layers), problem, objective, equal, body)
+    return SplitSpec(file, schedule, tuple(layer.name for layer in layers), problem, objective, equal, body, main)
 
 
 def _schedule(job: ModelJob) -> Schedule:

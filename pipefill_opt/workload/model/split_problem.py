@@ -15,10 +15,11 @@ LARGEST: Final = 2**60
 
 
 class Objective(StrEnum):
-    """What a split minimises: the longest stage, or the device whose stages take longest together."""
+    """What a split minimises: the longest stage, the device whose stages take longest together, or the period of the iteration."""
 
     STAGE = "stage"
     DEVICE = "device"
+    PERIOD = "period"  # timeline/split_period.py
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipefill_opt.errors import InfeasibleError
+from pipefill_opt.units import format_bytes
 from pipefill_opt.workload.model.split_nested import is_nested, nested
 from pipefill_opt.workload.model.split_problem import Objective, Split, SplitProblem
 from pipefill_opt.workload.model.split_search import search
@@ -99,4 +100,5 @@ def _why(problem: SplitProblem) -> str:
     sizes, room, last = problem.size_sums(stage), problem.room(stage), stage == problem.stages - 1
     size, begin = min((sizes[problem.layers if last else begin + 1] - sizes[begin], begin) for begin in places[stage])
     what = f"layers from {begin} on take" if last else f"layer {begin} takes"
-    return f"no split fits: stage {stage} has room for {room} B, {what} {size} B there, {size - room} B too much"
+    room_text, size_text, more = (format_bytes(count) for count in (room, size, size - room))
+    return f"no split fits: stage {stage} has room for {room_text}, {what} {size_text} there, {more} too much"
