@@ -102,9 +102,12 @@ def run_bench(arguments: argparse.Namespace) -> int:
     from pipefill_opt.fill.suite import read_suite
     from pipefill_opt.report import suite_bench
 
-    entries = [e for e in read_suite() if not arguments.families or e.family in arguments.families]
-    if not entries:
-        raise InputError("expected a family of the suite", value=",".join(arguments.families), where="--families")
+    suite = read_suite()
+    families = sorted({entry.family for entry in suite})
+    for name in arguments.families:
+        if name not in families:
+            raise InputError(f"expected one of {', '.join(families)}", value=name, where="--families")
+    entries = [entry for entry in suite if entry.family in (arguments.families or families)]
     before = _read(_against(arguments.against))
     known = _read(arguments.output) if arguments.output is not None and arguments.output.exists() else ()
     runs, whole = _runs(arguments, entries, known)

@@ -146,7 +146,7 @@ def test_bench_stops_and_keeps_what_is_done(shell: Shell, small: Path, monkeypat
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--families", "none"), "error: --families: none: expected a family of the suite"),
+        (("--families", "tiny,none"), "error: --families: none: expected one of tiny"),
         (("--solvers", "none"), "error: solvers: none: expected one of auto, greedy"),
         (("--against", "no.csv"), "error: no.csv: expected a readable file"),
         (("--against", "instance.yaml"), "error: instance.yaml: expected a table with the columns file, "),
