@@ -172,7 +172,7 @@ def _objects(schema: Any) -> list[dict[str, Any]]:
 BAD = {
     "": "main.yaml: top level: nothing: expected a mapping",
     "[]": "main.yaml: top level: []: expected a mapping",
-    BASE + "boundry: barrier": "main.yaml: boundry: barrier: unknown key, expected one of attention, boundary, ",
+    BASE + "boundry: barrier": "main.yaml: boundry: barrier: unknown key, expected one of async_tensor, attention, ",
     BASE + "boundary: none": 'main.yaml: boundary: "none": expected barrier or flow',
     BASE + "durations: {}": "main.yaml: line 3, column 1: durations: expected each key once",
     BASE[:40]: "main.yaml: line 2, column 1: expected YAML",

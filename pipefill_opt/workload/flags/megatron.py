@@ -44,6 +44,8 @@ def megatron_document(flags: Flags, hardware: str, gpus: int | None) -> dict[str
     }
     if flags.is_set("sequence-parallel") and tp > 1:
         document["sequence_parallel"] = True
+    if flags.is_set("no-async-tensor-model-parallel-allreduce"):
+        document["async_tensor"] = False
     if flags.is_set("use-distributed-optimizer"):
         document["zero"] = 1
     count = document["global_batch"] // (microbatch * dp)

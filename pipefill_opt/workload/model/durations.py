@@ -115,7 +115,8 @@ class Clock:
         """Of one kernel, or of one transfer as far as it shows."""
         if isinstance(piece, Kernel):
             return self.machine.timing(piece).total
-        shown = 1 - self.machine.coefficients.tensor if piece.hidden else Fraction(1)
+        hidden = piece.hidden and self.training.async_tensor
+        shown = 1 - self.machine.coefficients.tensor if hidden else Fraction(1)
         return shown * self._collective(piece.kind, piece.axis, piece.bytes) + self._launch(piece.axis)
 
     def _launch(self, axis: Axis) -> int:

@@ -77,6 +77,7 @@ def read_model_job(document: Document, folder: Path) -> ModelJob:
         precision,
         Recompute(document.get("recompute", "none")),
         document.get("attention", "flash") == "flash",
+        document.get("async_tensor", True),
     )
     _check_divides(network, training)
     clock = Clock(machine, training)

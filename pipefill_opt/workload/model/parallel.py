@@ -63,7 +63,8 @@ class Parallel:
 class Training:
     """One way to train: samples of a micro-batch on one replica, tokens of a sample, number format, recomputation.
 
-    flash: scores are never written to memory (and are computed again by the backward); else they are kept.
+    flash: scores are never written to memory (and are computed again by the backward); else they are kept. async_tensor: sums of
+    tensor parallelism run beside weight gradients, as far as the coefficients say.
     """
 
     parallel: Parallel
@@ -72,6 +73,7 @@ class Training:
     precision: str = "bf16"
     recompute: Recompute = Recompute.NONE
     flash: bool = True
+    async_tensor: bool = True
 
     @property
     def element(self) -> int:

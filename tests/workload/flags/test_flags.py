@@ -114,6 +114,10 @@ def test_uneven_first_and_last_devices() -> None:
     assert found["split"] == [5, 8, 8, 3]
 
 
+def test_tensor_parallelism_that_waits() -> None:
+    assert document(f"{GPT} --no-async-tensor-model-parallel-allreduce")["async_tensor"] is False
+
+
 def test_experts_and_grouped_queries() -> None:
     flags = f"{GPT} --num-experts 8 --moe-router-topk 2 --expert-model-parallel-size 4 --num-query-groups 4 --group-query-attention"
     found = document(flags, 8)

@@ -111,6 +111,12 @@ def test_hidden_transfers_show_in_part() -> None:
     assert clock(tensor=Fraction(1), kernel=0).piece(transfer) == 0
 
 
+def test_programs_that_do_not_overlap_tensor_parallelism() -> None:
+    apart = clock(replace(TRAINING, async_tensor=False)).layer(BLOCK)
+    assert apart == clock(tensor=Fraction(0)).layer(BLOCK)
+    assert apart.input_gradient > clock().layer(BLOCK).input_gradient
+
+
 def test_gradients_are_reduced_over_replicas() -> None:
     """A ring over dp ranks passes 2 (n-1)/n of the gradients; ZeRO scatters them, half of that; nothing for one replica."""
 
