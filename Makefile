@@ -34,6 +34,9 @@ bench: $(STAMP)  ## speed and memory, as ratios
 
 repro: $(STAMP)  ## reproduce published figures
 	$(BIN)/python -m paper_repro.pipefill_bubbles -o out/repro
+	$(BIN)/python -m paper_repro.models.parameters -o out/repro
+	$(BIN)/python -m paper_repro.models.activations -o out/repro
+	$(BIN)/python -m paper_repro.models.split -o out/repro
 
 agreement: $(STAMP)  ## every solver against brute force on all 2,000 random problems (six minutes)
 	$(BIN)/python -m tests.solve.agreement --seeds 2000

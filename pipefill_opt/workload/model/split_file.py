@@ -105,15 +105,25 @@ def _of_model(document: Document, folder: Path, file: str) -> SplitSpec:
     main = read_document(path, "main")
     if "model" not in main:
         raise InputError("expected a MAIN file that gives a model by name", value=document["main"], where="main")
-    job = read_model_job({**main, "split": "even"}, path.parent)
+    return split_of_main(main, path.parent, Objective(document.get("objective", "device")), file=file)
+
+
+def split_of_main(main: Document, folder: Path, objective: Objective, *, file: str = "") -> SplitSpec:
+    """The SPEC of a MAIN document by model name, whose own `split` is not looked at. Raises InputError."""
+    job = read_model_job({**main, "split": "even"}, folder)
     schedule = _one_pipe(_schedule(job))
     layers = job.network.layers
     times = tuple(layer_ticks(job.clock, layer) for layer in layers)
-    problem = SplitProblem(times, schedule.placement, _model_memory(job, schedule))
-    body = tuple(layer.kind not in KEPT for layer in layers)
-    objective = Objective(document.get("objective", "device"))
-    equal = tuple(len(stage) for stage in job.stages)
-    return SplitSpec(file, schedule, tuple(layer.name for layer in layers), problem, objective, equal, body, main)
+    return SplitSpec(
+        source=file,
+        schedule=schedule,
+        names=tuple(layer.name for layer in layers),
+        problem=SplitProblem(times, schedule.placement, _model_memory(job, schedule)),
+        objective=objective,
+        equal=tuple(len(stage) for stage in job.stages),
+        body=tuple(layer.kind not in KEPT for layer in layers),
+        main=main,
+    )
 
 
 def _schedule(job: ModelJob) -> Schedule:
