@@ -16,7 +16,7 @@ CHECKED = ("seen", "derived")
 
 @dataclass(frozen=True)
 class Target:
-    """A quantity: the source's value, ours, the tolerance (absolute), provenance (`seen`, `derived`, `predicted`, `unverified`)."""
+    """A quantity: the source's value, ours, the tolerance (absolute), provenance: see README.md."""
 
     quantity: str
     source: float | None

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from paper_repro import pipefill_bubbles
+from paper_repro.models import pipefill_days, throughput
 from paper_repro.targets import Target, report
 
 
@@ -22,9 +23,37 @@ def test_pipefill_bubbles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert all(row["verdict"] == "unverified" for row in rows if row["provenance"] == "unverified")
 
 
+def test_published_throughput(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At least five public runs within 10 % with one set of coefficients, most of them held out; what is outside is shown."""
+    assert throughput.main(["-o", str(tmp_path)]) == 0
+    assert "0 of 40 targets missed" in capsys.readouterr().out
+    assert (tmp_path / "models_throughput.png").stat().st_size > 10_000
+    runs = throughput.read_runs()
+    with (tmp_path / "models_throughput.csv").open(encoding="utf-8", newline="") as stream:
+        verdicts = [row["verdict"] for row in csv.DictReader(stream)]
+    inside = [run for run, verdict in zip(runs, verdicts, strict=True) if verdict == "reproduced"]
+    assert len(inside) == 33
+    assert {run["source"] for run in inside if run["role"] == "held-out"} == {"sc21", "selective", "zb", "llama"}
+    assert not any("coefficients" in run["main"] for run in runs), "one set for all"
+    for run, verdict in zip(runs, verdicts, strict=True):
+        assert (run["role"] == "outside") == (verdict == "outside")
+
+
+def test_pipefill_days(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert pipefill_days.main(["-o", str(tmp_path)]) == 0
+    assert "0 of 8 targets missed" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("ours", "provenance", "code"),
-    [(1.04, "seen", 0), (1.06, "seen", 1), (1.06, "derived", 1), (9.0, "unverified", 0), (float("nan"), "seen", 1)],
+    [
+        (1.04, "seen", 0),
+        (1.06, "seen", 1),
+        (1.06, "derived", 1),
+        (9.0, "unverified", 0),
+        (9.0, "outside", 0),
+        (float("nan"), "seen", 1),
+    ],
 )
 def test_drift_fails(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], ours: float, provenance: str, code: int
