@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from paper_repro import pipefill_bubbles
-from paper_repro.models import pipefill_days, throughput
+from paper_repro.models import fit, pipefill_days, throughput
 from paper_repro.targets import Target, report
 
 
@@ -37,6 +37,16 @@ def test_published_throughput(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert not any("coefficients" in run["main"] for run in runs), "one set for all"
     for run, verdict in zip(runs, verdicts, strict=True):
         assert (run["role"] == "outside") == (verdict == "outside")
+
+
+def test_default_coefficients_are_near_the_fitted_ones() -> None:
+    """A least-squares fit on the runs with role `fit` gives 0.916, 1.18, 0.731, 0.634, 0.734, 5.45; a tenth off each is worse."""
+    runs = [run for run in throughput.read_runs() if run["role"] == "fit"]
+    fitted = [0.916, 1.18, 0.731, 0.634, 0.734, 5.45]
+    best = sum(error**2 for error in fit.errors(fitted, runs))
+    rounded = sum(error**2 for error in fit.errors([0.92, 1.2, 0.73, 0.63, 0.73, 5.5], runs))
+    assert rounded == pytest.approx(best, rel=0.1)
+    assert sum(error**2 for error in fit.errors([0.8 * fitted[0], *fitted[1:]], runs)) > 4 * best
 
 
 def test_pipefill_days(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -68,3 +68,15 @@ def test_the_rank_page_shows_a_file_that_is_read(tmp_path: Path, capsys: pytest.
     (text,) = blocks("docs/rank.md", "yaml")
     (tmp_path / "spec.yaml").write_text(text, encoding="utf-8")
     assert main(["rank", str(tmp_path / "spec.yaml")]) == 0
+
+
+def test_the_cost_model_page_shows_files_that_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for text in blocks("docs/cost-model.md", "yaml"):
+        (tmp_path / text.splitlines()[0].removeprefix("# ")).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main(["bubbles", "named.yaml"]) == 0
+    assert main(["roofline", "named.yaml"]) == 0
+    assert main(["solve", "fill.yaml", "--solver", "greedy", "-o", "plan.json"]) == 0
+    assert main(["certify", "fill.yaml", "plan.json"]) == 0
