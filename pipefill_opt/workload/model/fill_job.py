@@ -22,7 +22,7 @@ from pipefill_opt.workload.model.flops import forward_flops
 from pipefill_opt.workload.model.network import Layer, Network
 from pipefill_opt.workload.model.operators import rows_of
 from pipefill_opt.workload.model.parallel import Parallel, Recompute, Training
-from pipefill_opt.workload.model.parameters import STATES, default_states, device_parameters, state_bytes
+from pipefill_opt.workload.model.parameters import device_parameters, state_bytes, states_of
 from pipefill_opt.workload.model.roofline import Machine
 
 Document = Mapping[str, Any]
@@ -70,7 +70,7 @@ def fill_job(entry: Document, folder: Path) -> dict[str, Any]:
 
 def _configuration(network: Network, clock: Clock, kind: str) -> dict[str, Any]:
     training = clock.training
-    states = default_states(training) if kind == "training" else STATES["none"]
+    states = states_of(None if kind == "training" else "none", training)
     resident = state_bytes(device_parameters(network.layers, training.parallel), training.parallel, states)
     operators = list((_training if kind == "training" else _inference)(network.layers, clock))
     return {

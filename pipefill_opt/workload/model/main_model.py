@@ -24,6 +24,7 @@ from pipefill_opt.workload.model.memory import main_memory
 from pipefill_opt.workload.model.network import Layer, Network
 from pipefill_opt.workload.model.network_file import network_from_document
 from pipefill_opt.workload.model.parallel import Parallel, Recompute, Training
+from pipefill_opt.workload.model.parameters import StateBytes, states_of
 from pipefill_opt.workload.model.roofline import Machine
 from pipefill_opt.workload.model.split_problem import SplitProblem
 from pipefill_opt.workload.model.split_stages import split_layers
@@ -38,7 +39,10 @@ MEMORY: Final = {"freed_by_input": "freed_by_I"}
 
 @dataclass(frozen=True, slots=True)
 class ModelJob:
-    """What a MAIN file by model name says. placement: the device of each stage; stages: the layers of each, by stage of the schedule."""
+    """What a MAIN file by model name says. placement: the device of each stage; stages: the layers of each, by stage of the schedule.
+
+    states: bytes of a parameter's weight, gradient and optimizer state.
+    """
 
     network: Network
     clock: Clock
@@ -47,6 +51,7 @@ class ModelJob:
     options: Document
     stages: Stages
     placement: tuple[int, ...]
+    states: StateBytes
 
     @property
     def training(self) -> Training:
@@ -82,7 +87,8 @@ def read_model_job(document: Document, folder: Path) -> ModelJob:
     _check_divides(network, training)
     clock = Clock(machine, training)
     stages = _stages(document.get("split", "even"), clock, network, family, size)
-    return ModelJob(network, clock, family, size, options, stages, family.placement(size))
+    states = states_of(document.get("optimizer", "none" if family.name == "forward-only" else None), training)
+    return ModelJob(network, clock, family, size, options, stages, family.placement(size), states)
 
 
 def _network(given: str | Document, folder: Path) -> Network:
@@ -237,7 +243,7 @@ def _communication(job: ModelJob, stated: Document) -> dict[str, Any]:
 
 def _memory(job: ModelJob, entry: Document) -> dict[str, Any]:
     schedule = read_schedule(entry, Path())
-    memory = main_memory(job.stages, schedule, job.training, job.machine.hardware)
+    memory = main_memory(job.stages, schedule, job.training, job.machine.hardware, states=job.states)
     return {MEMORY.get(key, key): [f"{size}B" for size in getattr(memory, key)] for key in Memory.__dataclass_fields__}
 
 

@@ -15,7 +15,7 @@ from pipefill_opt.workload.model.activations import checkpoint, layer_held, tran
 from pipefill_opt.workload.model.hardware import Hardware
 from pipefill_opt.workload.model.network import Layer
 from pipefill_opt.workload.model.parallel import Recompute, Training
-from pipefill_opt.workload.model.parameters import StateBytes, default_states, device_parameters, state_bytes
+from pipefill_opt.workload.model.parameters import StateBytes, device_parameters, state_bytes, states_of
 
 Layers = tuple[Layer, ...]
 
@@ -59,7 +59,7 @@ def main_memory(
 
     With ZeRO from stage 2 on, gradients are sharded throughout, as if each were scattered when it is made.
     """
-    states = states or default_states(training)
+    states = states or states_of(None, training)
     again = bool((schedule.kind == Kind.R).any())
     before = dict.fromkeys(range(len(stages)), None) | {
         stage: stages[pipe[place]][-1] if stages[pipe[place]] else None

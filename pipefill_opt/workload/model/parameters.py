@@ -30,13 +30,15 @@ STATES: Final[Mapping[str, StateBytes]] = {
     "adam-fp16": StateBytes(2, 2, 16),  # 20 bytes: Megatron-LM's with fp16, which keeps 32-bit gradients too
     "adam-fp32": StateBytes(4, 4, 8),
     "sgd": StateBytes(2, 2, 4),  # mixed precision, without momentum
-    "none": StateBytes(2, 0, 0),  # inference
+    "none": StateBytes(2, 0, 0),  # inference; as many bytes a weight as its numbers have
 }
 
 
-def default_states(training: Training) -> StateBytes:
-    """Adam, in mixed precision where numbers of two bytes or fewer are multiplied."""
-    return STATES["adam" if training.element == 2 else "adam-fp32"]
+def states_of(optimizer: str | None, training: Training) -> StateBytes:
+    """Of an optimizer by its name in `STATES`; without one, Adam, in mixed precision where numbers have two bytes or fewer."""
+    if optimizer == "none":
+        return StateBytes(training.element, 0, 0)
+    return STATES[optimizer or ("adam" if training.element == 2 else "adam-fp32")]
 
 
 @dataclass(frozen=True, slots=True)

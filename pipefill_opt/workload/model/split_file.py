@@ -24,7 +24,7 @@ from pipefill_opt.workload.model.durations import KEPT, Clock
 from pipefill_opt.workload.model.main_model import ModelJob, read_model_job
 from pipefill_opt.workload.model.memory import stage_memory
 from pipefill_opt.workload.model.network import Layer
-from pipefill_opt.workload.model.parameters import default_states, device_parameters, state_bytes
+from pipefill_opt.workload.model.parameters import device_parameters, state_bytes
 from pipefill_opt.workload.model.split_problem import LayerMemory, Objective, SplitProblem
 from pipefill_opt.workload.split import even
 
@@ -140,7 +140,7 @@ def layer_ticks(clock: Clock, layer: Layer) -> int:
 def _model_memory(job: ModelJob, schedule: Schedule) -> LayerMemory:
     """States, activations, and what an action of the stage takes at most, kept free."""
     layers, training, hardware = job.network.layers, job.training, job.machine.hardware
-    states = default_states(training)
+    states = job.states
     before: Sequence[Layer | None] = (None, *layers)
     static = (state_bytes(device_parameters([layer], training.parallel), training.parallel, states) for layer in layers)
     live = (layer_held(layer, earlier, training).kept for layer, earlier in zip(layers, before, strict=False))

@@ -9,6 +9,7 @@ import pytest
 from pipefill_opt.schedule.families import build_family
 from pipefill_opt.schedule.schedule import Schedule
 from pipefill_opt.workload.costs import Memory
+from pipefill_opt.workload.main_file import main_from_document
 from pipefill_opt.workload.model.activations import layer_kept
 from pipefill_opt.workload.model.catalog import read_hardware, read_network
 from pipefill_opt.workload.model.memory import Layers, main_memory
@@ -130,3 +131,26 @@ def test_tensor_parallelism_moves_memory_as_the_formula_says(sp: bool) -> None:
         found.activation[1]
         == 6 * layer_kept(BLOCK, replace(PLAIN, parallel=Parallel(tp=4, sequence_parallel=sp))).total
     )
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "each"), [(None, 16), ("adam-fp32-gradients", 18), ("adam-fp16", 20), ("none", 2)]
+)
+def test_a_file_names_the_optimizer(optimizer: str | None, each: int) -> None:
+    document = {"model": "gpt3-1b", "hardware": "a100-80gb", "parallel": {"pp": 2}, "global_batch": 4, "microbatch": 1}
+    main = main_from_document(document | ({"optimizer": optimizer} if optimizer else {}))
+    assert main.memory is not None
+    assert sum(main.memory.static) == each * (NETWORK.parameters + V * H)
+
+
+def test_inference_has_weights_only() -> None:
+    document = {
+        "model": "gpt3-1b",
+        "hardware": "a100-80gb",
+        "global_batch": 4,
+        "microbatch": 1,
+        "schedule": {"family": "forward-only"},
+    }
+    main = main_from_document(document)
+    assert main.memory is not None
+    assert main.memory.static == (2 * NETWORK.parameters,)

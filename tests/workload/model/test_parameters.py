@@ -12,9 +12,9 @@ from pipefill_opt.workload.model.parameters import (
     STATES,
     Parameters,
     StateBytes,
-    default_states,
     device_parameters,
     state_bytes,
+    states_of,
 )
 
 
@@ -82,7 +82,12 @@ def test_fewer_ranks_share_the_states_of_experts() -> None:
     assert held == 80 * 4 + 10 * 12 + 80 * 4 + 40 * 12
 
 
-def test_states_follow_the_precision() -> None:
-    assert default_states(Training(Parallel(), 1, 1, "bf16")) == StateBytes(2, 2, 12)
-    assert default_states(Training(Parallel(), 1, 1, "fp8")) == StateBytes(2, 2, 12)
-    assert default_states(Training(Parallel(), 1, 1, "tf32")) == StateBytes(4, 4, 8)
+@pytest.mark.parametrize(
+    ("optimizer", "precision", "states"),
+    [
+        (None, "bf16", StateBytes(2, 2, 12)), (None, "fp8", StateBytes(2, 2, 12)), (None, "tf32", StateBytes(4, 4, 8)),
+        ("none", "fp16", StateBytes(2, 0, 0)), ("none", "fp32", StateBytes(4, 0, 0)), ("sgd", "bf16", StateBytes(2, 2, 4)),
+    ],
+)  # fmt: skip
+def test_states_follow_optimizer_and_precision(optimizer: str | None, precision: str, states: StateBytes) -> None:
+    assert states_of(optimizer, Training(Parallel(), 1, 1, precision)) == states
