@@ -18,7 +18,7 @@ from typing import IO, Any, Final
 
 from pipefill_opt.errors import InputError
 
-CHUNK: Final = 2**22
+CHUNK: Final = 2**20
 MAX_EVENT: Final = 2**26
 """Characters of one event (or of one other value of the file) at most: a longer one is no trace."""
 
