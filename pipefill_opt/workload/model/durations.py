@@ -192,3 +192,9 @@ class Clock:
         if not parallel.sequence_parallel:
             ticks += self._collective(Collective.ALL_GATHER, Axis.TENSOR, size)
         return ceil(ticks)
+
+
+def layer_ticks(clock: Clock, layer: Layer) -> int:
+    """Forward and backward of a layer for one micro-batch, with what the backward computes again: what splits of layers go by."""
+    times = clock.layer(layer)
+    return ceil(times.forward + times.again + times.input_gradient + times.weight_gradient)

@@ -10,8 +10,8 @@ from pipefill_opt.workload.model.operators import layer_work
 from pipefill_opt.workload.model.parallel import Parallel, Training
 
 
-def model_flops(network: Network, training: Training) -> int:
-    """Of one micro-batch: three times the forward's, one each for the forward, the input and the weight gradients."""
+def network_flops(network: Network, training: Training) -> int:
+    """Of the forward of one micro-batch; training takes three times as many, for input and weight gradients too."""
     alone = replace(training, parallel=Parallel())
     known: dict[Layer, int] = {}
     total = 0
@@ -19,7 +19,7 @@ def model_flops(network: Network, training: Training) -> int:
         if layer not in known:
             known[layer] = forward_flops(layer, alone)
         total += known[layer]
-    return 3 * total
+    return total
 
 
 def forward_flops(layer: Layer, training: Training) -> int:

@@ -17,9 +17,10 @@ from pipefill_opt.workload.main_costs import value_at
 from pipefill_opt.workload.main_schedule import read_schedule
 from pipefill_opt.workload.model.catalog import read_hardware, read_network
 from pipefill_opt.workload.model.coefficients import read_coefficients
-from pipefill_opt.workload.model.durations import KEPT, Clock
-from pipefill_opt.workload.model.flops import model_flops
+from pipefill_opt.workload.model.durations import KEPT, Clock, layer_ticks
+from pipefill_opt.workload.model.flops import network_flops
 from pipefill_opt.workload.model.kernels import Unit
+from pipefill_opt.workload.model.layers import Attention, Linear
 from pipefill_opt.workload.model.memory import main_memory
 from pipefill_opt.workload.model.network import Layer, Network
 from pipefill_opt.workload.model.network_file import network_from_document
@@ -80,7 +81,7 @@ def read_model_job(document: Document, folder: Path) -> ModelJob:
         document["microbatch"],
         _sequence(document, network),
         precision,
-        Recompute(document.get("recompute", "none")),
+        Recompute("none" if options.get("recompute", False) else document.get("recompute", "none")),  # R does it
         document.get("attention", "flash") == "flash",
         document.get("async_tensor", True),
     )
@@ -137,12 +138,15 @@ def _size(family: Family, parallel: Parallel, document: Document) -> Size:
 
 
 def _check_divides(network: Network, training: Training) -> None:
-    """Tensor parallelism divides the heads, context parallelism the tokens."""
+    """Tensor parallelism divides the heads, expert parallelism the experts, context parallelism the tokens."""
     parallel = training.parallel
-    heads = [op.heads for layer in network.layers for op in layer.operators if hasattr(op, "heads")]
-    for count in sorted(set(heads)):
+    operators = [operator for layer in network.layers for operator in layer.operators]
+    for count in sorted({operator.heads for operator in operators if isinstance(operator, Attention)}):
         if count % parallel.tp:
             raise InputError(f"expected a divisor of the {count} heads", value=parallel.tp, where="parallel.tp")
+    for count in sorted({operator.experts for operator in operators if isinstance(operator, Linear)} - {1}):
+        if count % parallel.ep:
+            raise InputError(f"expected a divisor of the {count} experts", value=parallel.ep, where="parallel.ep")
     if parallel.sequence_parallel and training.sequence % (parallel.tp * parallel.cp):
         expected = f"expected a multiple of tp x cp, {parallel.tp * parallel.cp}"
         raise InputError(expected, value=training.sequence, where="sequence")
@@ -167,8 +171,8 @@ def _stages(split: str | Sequence[int], clock: Clock, network: Network, family: 
 
 def _balanced(network: Network, clock: Clock, devices: Sequence[int]) -> Stages:
     """The slowest device as fast as can be; embedding and head are layers like others."""
-    times = [clock.stage([layer]) for layer in network.layers]
-    problem = SplitProblem(tuple(entry.forward + entry.backward for entry in times), tuple(devices))
+    times = tuple(layer_ticks(clock, layer) for layer in network.layers)
+    problem = SplitProblem(times, tuple(devices))
     return _cut(network.layers, split_layers(problem).counts)
 
 
@@ -249,6 +253,7 @@ def _memory(job: ModelJob, entry: Document) -> dict[str, Any]:
 
 def _derived(job: ModelJob, explicit: Document) -> Derived:
     parallel, training = job.training.parallel, job.training
+    passes = 1 if job.family.name == "forward-only" else 3
     return Derived(
         model=job.network.name,
         hardware=job.machine.hardware.name,
@@ -256,7 +261,7 @@ def _derived(job: ModelJob, explicit: Document) -> Derived:
         replicas=parallel.replicas,
         samples=training.microbatch * parallel.dp * job.size.microbatches,
         sequence=training.sequence,
-        flops=model_flops(job.network, training) * parallel.dp * job.size.microbatches,
+        flops=passes * network_flops(job.network, training) * parallel.dp * job.size.microbatches,
         peak=job.machine.peak(Unit.MATMUL),
         layers=tuple(len(layers) for layers in job.stages),
         document=explicit,

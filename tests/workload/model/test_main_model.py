@@ -147,6 +147,21 @@ def test_recomputation_trades_time_for_memory() -> None:
     assert kinds(full)["B"][1] - kinds(none)["B"][1] == pytest.approx(kinds(full)["F"][1], rel=0.001)
 
 
+def test_recomputation_as_actions_is_not_in_the_backward_too() -> None:
+    inside = job(recompute="full")
+    apart = job(recompute="full", schedule={"family": "1f1b", "recompute": True})
+    assert (apart.schedule.kind == Kind.R).any()
+    assert kinds(apart)["B"] == kinds(job())["B"]
+    assert kinds(inside)["B"][1] == pytest.approx(kinds(apart)["B"][1] + kinds(apart)["R"][1], rel=0.001)
+
+
+def test_inference_has_a_third_of_the_flops() -> None:
+    trained, inferred = job(), job(schedule={"family": "forward-only"})
+    assert trained.derived is not None
+    assert inferred.derived is not None
+    assert trained.derived.flops == 3 * inferred.derived.flops
+
+
 def test_stated_values_go_before_derived_ones() -> None:
     main = job(
         durations={"unit": "ms", "F": 7, "STEP": 0, "actions": {"0F0": 9}},
@@ -219,6 +234,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "layers: 24: expected at least 32 layers",
     ),
     "experts": ({"parallel": {"dp": 2, "ep": 3}}, "parallel.ep: 3: expected a divisor of tp x cp x dp, 2"),
+    "experts of the model": (
+        {"model": "mixtral-8x7b", "parallel": {"dp": 16, "ep": 16}},
+        "parallel.ep: 16: expected a divisor of the 8 experts",
+    ),
     "zero": ({"zero": 4}, "zero: 4: expected a ZeRO stage from 0 to 3"),
     "sequence": ({"sequence_parallel": True, "sequence": 2047}, "sequence: 2047: expected a multiple of tp x cp, 2"),
     "context": ({"parallel": {"cp": 3}}, "parallel.cp: 3: expected a divisor of the 2048 tokens"),
