@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,12 @@ def test_a_megatron_script(tmp_path: Path) -> None:
     assert found["sequence_parallel"]
     assert ignored == ("lr", "tensorboard-dir")
     assert main_from_document(found).schedule.devices == 2
+
+
+def test_the_howto_page_has_what_its_script_gives() -> None:
+    inputs = Path(__file__).parent.parent.parent.parent / "docs" / "howto" / "inputs"
+    found, _ = flags_document(str(inputs / "train.sh"), "a100-80gb")
+    assert found == json.loads((inputs / "train.json").read_text(encoding="utf-8"))
 
 
 def test_parameters_of_a_published_model_follow_from_its_flags() -> None:
