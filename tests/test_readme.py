@@ -28,6 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_commands_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bubbles", "main.yaml", "--gantt", "main.svg"]) == 0
+    assert main(["bubbles", "named.yaml"]) == 0
     assert main(["solve", "instance.yaml", "-o", "plan.json"]) == 0
     assert main(["certify", "instance.yaml", "plan.json"]) == 0
     assert capsys.readouterr().err == ""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipefill_opt.errors import InputError
+from pipefill_opt.workload.model.fill_job import OWN_KEYS, fill_job
 
 Document = Mapping[str, Any]
 
@@ -26,8 +27,6 @@ def _written_out(job: Document, index: int, folder: Path) -> Document:
         return job
     if "configs" in job:
         raise InputError("expected either network or configs", where=f"jobs[{index}].configs")
-    from pipefill_opt.workload.model.fill_job import fill_job
-
     try:
         return fill_job(job, folder)
     except InputError as error:
@@ -36,6 +35,6 @@ def _written_out(job: Document, index: int, folder: Path) -> Document:
 
 def _refuse_alone(job: Document, index: int) -> None:
     """What only a network's job has needs one."""
-    for key in ("kind", "batches", "hardware", "sequence", "precision", "recompute", "attention", "coefficients"):
+    for key in OWN_KEYS:
         if key in job:
             raise InputError("expected network with it", value=job[key], where=f"jobs[{index}].{key}")

@@ -17,7 +17,7 @@ from pipefill_opt.schedule.torch_csv import write_torch_csv
 from pipefill_opt.timeline.compute import timeline
 from pipefill_opt.units import BYTE_UNITS, TIME_UNITS
 from pipefill_opt.workload.costs import Boundary, Communication, MainJob, Memory, Mode
-from pipefill_opt.workload.main_file import main_from_document, read_main
+from pipefill_opt.workload.main_file import BY_NAME, main_from_document, read_main
 from pipefill_opt.workload.weights import action_durations
 
 BASE = "schedule: {family: 1f1b, devices: 4, microbatches: 8}\ndurations: {unit: ms, F: 10, B: [20, 20, 20, 26]}\n"
@@ -157,6 +157,12 @@ def test_units_of_the_schema_are_those_we_parse() -> None:
     assert set(schema["properties"]["memory"]["properties"]["unit"]["enum"]) == set(BYTE_UNITS)
     for part in _objects(schema):
         assert part.get("additionalProperties") is not None or "allOf" in part or "if" in part, part
+
+
+def test_keys_that_need_a_model_are_those_of_the_schema() -> None:
+    schema = json.loads(schema_text("main"))
+    needing = {key for key, part in schema["properties"].items() if "With model" in part.get("description", "")}
+    assert needing == set(BY_NAME)
 
 
 def _objects(schema: Any) -> list[dict[str, Any]]:
