@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks.line import Line
 
-SUITES = ("timeline", "solvers")
+SUITES = ("timeline", "solvers", "newcomer")
 """Modules of this package; each has `lines() -> Iterator[Line]`."""
 RESULTS = Path(__file__).parent / "results"
 LIBRARIES = ("pipefill_opt", "numpy", "numba", "networkx", "ortools", "highspy", "pulp")
@@ -57,12 +57,15 @@ def text_of(line: Line) -> str:
 
 
 def save(found: dict[str, list[Line]]) -> Path:
-    """Write the figures with date and machine, and return where."""
+    """Write the figures with date and machine, beside those of other suites of that day, and return where."""
     today = datetime.date.today().isoformat()
+    path = RESULTS / f"{today}.json"
+    before = json.loads(path.read_text(encoding="utf-8"))["suites"] if path.exists() else {}
     document = {
         "date": today,
         "machine": machine(),
-        "suites": {
+        "suites": before
+        | {
             suite: [
                 {
                     "name": line.name,
@@ -79,7 +82,6 @@ def save(found: dict[str, list[Line]]) -> Path:
         },
     }
     RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{today}.json"
     path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     return path.relative_to(RESULTS.parent.parent)
 
