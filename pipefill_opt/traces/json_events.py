@@ -22,6 +22,9 @@ CHUNK: Final = 2**20
 MAX_EVENT: Final = 2**26
 """Characters of one event (or of one other value of the file) at most: a longer one is no trace."""
 
+LONGEST_WORD: Final = 6
+"""Characters that the file's end may cut: `false`, or an escape."""
+
 Progress = Callable[[int, int], None]
 """Called with the bytes of the file that are read, and its size."""
 
@@ -115,22 +118,30 @@ class _Text:
     def value(self) -> Any:
         """The next JSON value."""
         while True:
-            try:
-                number = _NUMBER.match(self.text, self.at)
-                if self.ended or not number or number.end() < len(self.text):  # a number at the window's end may go on
-                    value, self.at = self._whole(self.text, self.at)
+            number = _NUMBER.match(self.text, self.at)
+            if self.ended or not number or number.end() < len(self.text):  # a number at the window's end may go on
+                try:
+                    value, end = self._whole(self.text, self.at)
+                    if number and end < number.end():
+                        raise self._failed("a number without an end", number.end())
+                    self.at = end
                     return value
-                problem = "a number without an end"
-            except RecursionError:
-                raise self.wrong("expected JSON that nests less deeply") from None
-            except json.JSONDecodeError as error:
-                problem = error.msg
-            except ValueError as error:
-                problem = str(error)
-            if len(self.text) - self.at > MAX_EVENT:
-                raise self.wrong(f"expected JSON ({problem})")
-            if not self.more() and self.ended:
-                raise self.cut_off(problem)
+                except RecursionError:
+                    raise self.wrong("expected JSON that nests less deeply") from None
+                except json.JSONDecodeError as error:
+                    problem, place = error.msg, error.pos
+                except ValueError as error:
+                    problem, place = str(error), self.at
+                if self.ended or len(self.text) - self.at > MAX_EVENT:
+                    raise self._failed(problem, place)
+            self.more()
+
+    def _failed(self, problem: str, place: int) -> InputError:
+        """The error for a value that is none: one that the file's end cuts off, or a wrong one."""
+        if self.ended and (len(self.text.rstrip()) - place <= LONGEST_WORD or problem.startswith("Unterminated")):
+            return self.cut_off(problem)
+        self.at = place
+        return self.wrong(f"expected JSON ({problem})")
 
     def expect(self, wanted: str, what: str) -> None:
         """Use the next character, which must be `wanted`."""

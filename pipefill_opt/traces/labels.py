@@ -15,11 +15,11 @@ from typing import Final
 from pipefill_opt.errors import InputError, ScheduleError
 from pipefill_opt.schedule.actions import Action, Kind, parse_action
 from pipefill_opt.schedule.messages import MESSAGES
-from pipefill_opt.traces.measured import Entry, Interval
+from pipefill_opt.traces.measured import STEP, Entry, Interval
 from pipefill_opt.traces.trace_events import Annotation, TraceEvents
 
 RUNTIME: Final = "PP:"
-STEP: Final = re.compile(r"(?:step|iter|iteration|ProfilerStep)[ #_:]{0,2}([0-9]{1,9})", re.IGNORECASE)
+STEP_MARK: Final = re.compile(r"(?:step|iter|iteration|ProfilerStep)[ #_:]{0,2}([0-9]{1,9})", re.IGNORECASE)
 OPTIMIZER: Final = re.compile(r"Optimizer\.step#.*")
 """torch's own label around an optimizer step."""
 _PREFIXED: Final = re.compile(r"([^:]*:)(.*)")
@@ -70,7 +70,7 @@ def step_windows(annotations: Sequence[Annotation]) -> dict[int, Interval]:
     """The steps that the trace marks (`step 3`, `ProfilerStep#3`), by number; of equal ones the longest."""
     windows: dict[int, Interval] = {}
     for annotation in annotations:
-        named = STEP.fullmatch(annotation.name)
+        named = STEP_MARK.fullmatch(annotation.name)
         if named:
             number, window = int(named.group(1)), (annotation.start, annotation.end)
             before = windows.get(number, (0, 0))
@@ -93,7 +93,7 @@ def _labels(annotations: Sequence[Annotation], read: Callable[[str], Entry | Non
     optimizers: list[Label] = []
     for annotation in annotations:
         if OPTIMIZER.fullmatch(annotation.name):
-            optimizers.append(Label(Action(Kind.STEP, -1), annotation.start, annotation.end, annotation.thread))
+            optimizers.append(Label(STEP, annotation.start, annotation.end, annotation.thread))
             continue
         action = read(annotation.name)
         if action is not None and annotation.start >= last.get(annotation.thread, annotation.start):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from pipefill_opt.errors import InputError
-from pipefill_opt.schedule.actions import Action, Kind, Pair
-from pipefill_opt.traces.measured import Entry, Measured, members
+from pipefill_opt.schedule.actions import Pair
+from pipefill_opt.traces.measured import STEP, Entry, Measured, members
 from pipefill_opt.traces.summary import StepTimes, median, step_times
-
-STEP: Final = Action(Kind.STEP, -1)
 
 
 def main_document(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Final, Protocol, TypeAlias, TypeVar
 
 from pipefill_opt.errors import InputError
 from pipefill_opt.schedule.actions import Action, Kind, Pair
@@ -12,6 +12,9 @@ from pipefill_opt.schedule.actions import Action, Kind, Pair
 Entry: TypeAlias = Action | Pair
 Interval: TypeAlias = tuple[int, int]
 """[start, end) in ns."""
+
+STEP: Final = Action(Kind.STEP, -1)
+"""The optimizer step of a device."""
 
 
 @dataclass(frozen=True, slots=True)

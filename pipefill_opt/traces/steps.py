@@ -9,7 +9,7 @@ from dataclasses import replace
 from pipefill_opt.errors import InputError
 from pipefill_opt.schedule.actions import Kind
 from pipefill_opt.traces.clocks import align_clocks
-from pipefill_opt.traces.measured import Entry, Measured, RankRuns, Run, Step, members
+from pipefill_opt.traces.measured import STEP, Entry, Interval, Measured, RankRuns, Run, Step, members
 
 Rows = tuple[tuple[Run, ...], ...]
 Order = tuple[tuple[Entry, ...], ...]
@@ -20,7 +20,7 @@ def measure(ranks: Sequence[RankRuns]) -> Measured:
 
     Raises InputError where no step is complete, where two ranks run the same action, and for clocks that nothing can put together.
     """
-    numbered = [_numbered(rank) for rank in ranks]
+    numbered = [_numbered(_merged(rank)) for rank in ranks]
     _refuse_copies(numbered)
     rows = _rows(numbered)
     order, notes = _order(rows)
@@ -32,6 +32,17 @@ def measure(ranks: Sequence[RankRuns]) -> Measured:
     rows = _rows(aligned)
     steps = tuple(Step(number, rows[number], _windows(aligned, number, rows[number])) for number in kept)
     return Measured(tuple(rank.rank for rank in ranks), steps, notes + moved)
+
+
+def _merged(rank: RankRuns) -> RankRuns:
+    """Optimizer steps one after the other (one for each chunk of the model) as one."""
+    runs: list[Run] = []
+    for run in rank.runs:
+        if runs and run.action == runs[-1].action == STEP and run.step == runs[-1].step:
+            runs[-1] = replace(runs[-1], end=max(run.end, runs[-1].end))
+        else:
+            runs.append(run)
+    return replace(rank, runs=tuple(runs))
 
 
 def _numbered(rank: RankRuns) -> RankRuns:
@@ -56,7 +67,7 @@ def _refuse_copies(ranks: Sequence[RankRuns]) -> None:
     place: dict[tuple[int | None, Entry], RankRuns] = {}
     for rank in ranks:
         for run in rank.runs:
-            if all(action.kind is Kind.STEP for action in members(run.action)):
+            if run.action == STEP:
                 continue
             other = place.setdefault((run.step, run.action), rank)
             if other is not rank:
@@ -111,9 +122,7 @@ def _only(rank: RankRuns, kept: Sequence[int]) -> RankRuns:
     return replace(rank, runs=tuple(run for run in rank.runs if run.step in kept))
 
 
-def _windows(ranks: Sequence[RankRuns], number: int, rows: Rows) -> tuple[tuple[int, int], ...]:
-    """The step on each rank: as the trace marks it, else from its first start to its last end."""
-    return tuple(
-        rank.windows[number] if number in rank.windows else (row[0].start, max(run.end for run in row))
-        for rank, row in zip(ranks, rows, strict=True)
-    )
+def _windows(ranks: Sequence[RankRuns], number: int, rows: Rows) -> tuple[Interval, ...]:
+    """The step on each rank: as the trace marks it, else from the first start to the last end on any rank."""
+    whole = min(row[0].start for row in rows), max(run.end for row in rows for run in row)
+    return tuple(rank.windows.get(number, whole) for rank in ranks)

@@ -171,11 +171,16 @@ def cuda_trace(made: Pipeline, device: int, style: str, *, skew: int = 0) -> Wri
         host = step[0][0][1] - 3000 * US
         out.slice("user_annotation", f"ProfilerStep#{number}", host - 10 * US, host + 2900 * US)
         ready = step[0][0][1]
+        calls: dict[str, tuple[int, int]] = {}
         for text, start, end in row:
             middle, thread = (start + end) // 2, 2 if "B" in text else 1
             if _receives(text, made):
                 out.kernel("ncclDevKernel_SendRecv(ncclDevComm*)", host + 5 * US, ready, start, stream=NCCL_STREAM)
-            out.slice("user_annotation", _label(style, text), host, host + 50 * US)
+            calls[text] = (host + 9 * US, host + 19 * US)
+            if style == "none":
+                _host_calls(out, made, text, host, calls[text], thread)
+            else:
+                out.slice("user_annotation", _label(style, text), host, host + 50 * US)
             out.kernel("ampere_sgemm_128x64", host + 10 * US, start, middle, tid=thread)
             out.kernel("vectorized_elementwise_kernel", host + 20 * US, middle + 2 * US, end, tid=thread)
             out.slice("gpu_user_annotation", _label(style, text), start, end, pid=0, tid=COMPUTE_STREAM)
@@ -184,7 +189,22 @@ def cuda_trace(made: Pipeline, device: int, style: str, *, skew: int = 0) -> Wri
                     "ncclDevKernel_SendRecv(ncclDevComm*)", host + 40 * US, end + US, end + made.lag, stream=NCCL_STREAM
                 )
             host, ready = host + 60 * US, end
+        for text, (first, second) in calls.items():
+            if style == "none" and "F" in text:
+                out.link(first, calls[text.replace("F", "B")][1])
+                out.link(second, calls[text.replace("F", "B")][0])
     return out
+
+
+def _host_calls(out: Writer, made: Pipeline, text: str, host: int, calls: tuple[int, int], thread: int) -> None:
+    """Operators on the host that call kernels, and the messages around them."""
+    if _receives(text, made):
+        out.slice("cpu_op", "c10d::recv_", host + 2 * US, host + 4 * US)
+    for call in calls:
+        name = "aten::linear" if "F" in text else "autograd::engine::evaluate_function: AddmmBackward0"
+        out.slice("cpu_op", name, call, call + 8 * US, tid=thread)
+    if _sends(text, made):
+        out.slice("cpu_op", "c10d::send", host + 39 * US, host + 45 * US)
 
 
 def _label(style: str, text: str) -> str:

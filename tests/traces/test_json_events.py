@@ -77,7 +77,9 @@ def test_a_cut_gzip_file_is_an_error(tmp_path: Path) -> None:
         ("{}", "with a list traceEvents"),
         ('{"traceEvents": 3}', "with a list traceEvents"),
         ('{"traceEvents": [3]}', "3: expected an event"),
-        ('{"traceEvents": [{]}', "expected a whole trace|expected JSON"),
+        ('{"traceEvents": [{]}', "the file ends in the middle"),  # too near the end to tell
+        ('{"traceEvents": [{"a": 1 "b": 2, "c": 3}]}', r"character 25: expected JSON \(Expecting ',' delimiter\)"),
+        ('{"x": 1.5.3, "traceEvents": []}', r"expected JSON \(a number without an end\)"),
         ('{"traceEvents": [] "x" 3}', "expected a colon"),
         ('{"traceEvents": []} {}', "expected the end of the file"),
         ("{traceEvents: []}", "expected a name in quotes"),
@@ -96,7 +98,7 @@ def test_a_wrong_event_is_found_without_reading_on_for_ever(tmp_path: Path, monk
     monkeypatch.setattr(json_events, "MAX_EVENT", 1000)
     path = tmp_path / "trace.json"
     path.write_text('[{"a": wrong}' + ', {"b": 1}' * 10000 + "]")
-    with pytest.raises(InputError, match=r"character 1: expected JSON \(Expecting value\)"):
+    with pytest.raises(InputError, match=r"character 7: expected JSON \(Expecting value\)"):
         read(path)
 
 

@@ -46,7 +46,8 @@ def test_host_traces(schedule: dict[str, object], style: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("schedule", "style"), [(GPIPE, "gpipe"), (ONE_F, "own"), (ONE_F, "runtime"), (INTERLEAVED, "runtime")]
+    ("schedule", "style"),
+    [(GPIPE, "gpipe"), (ONE_F, "own"), (ONE_F, "runtime"), (ONE_F, "none"), (INTERLEAVED, "runtime")],
 )
 def test_cuda_traces(schedule: dict[str, object], style: str, tmp_path: Path) -> None:
     made = pipeline(schedule)

@@ -84,6 +84,16 @@ def test_an_action_twice_in_a_step_is_refused() -> None:
         measure([rank(0, "0F0 0F0 0B0", step=0)])
 
 
+def test_optimizers_one_after_the_other_are_one_step() -> None:
+    (found,) = measure([rank(0, "0F0 0B0 STEP STEP")]).steps
+    assert [(str(run.action), run.start, run.end) for run in found.rows[0]][-1] == ("STEP", 20, 40)
+
+
+def test_without_marks_a_step_lasts_from_the_first_start_to_the_last_end_of_any_rank() -> None:
+    (found,) = measure([rank(0, "0F0"), rank(1, "1F0")]).steps
+    assert found.windows == ((0, 20), (0, 20))
+
+
 def test_steps_at_the_beginning_can_be_left_out() -> None:
     measured = measure([rank(0, "0F0 0B0 0F0 0B0 0F0 0B0")])
     assert [step.number for step in without_first(measured, 1).steps] == [1, 2]
