@@ -79,6 +79,7 @@ def register(commands: Any) -> None:
 def run_solve(arguments: argparse.Namespace) -> int:
     """`pipefill solve INSTANCE`."""
     from pipefill_opt.fill.plan_file import read_plan
+    from pipefill_opt.fill.problem import Objective
     from pipefill_opt.fill.read import read_instance
     from pipefill_opt.report import solution as rendering
 
@@ -88,6 +89,8 @@ def run_solve(arguments: argparse.Namespace) -> int:
     try:
         if arguments.write_model:
             write_model(arguments.write_model, problem)
+        if problem.objective is not Objective.THROUGHPUT:
+            return run_solve_over_time(arguments, problem, start)
         report = search(
             problem,
             arguments.solver,
@@ -105,6 +108,24 @@ def run_solve(arguments: argparse.Namespace) -> int:
         write_trace(arguments.trace, problem, report.plan)
     render = {"text": rendering.solution_text, "json": rendering.solution_json, "csv": rendering.solution_csv}
     sys.stdout.write(render[arguments.format](report))
+    return 0
+
+
+def run_solve_over_time(arguments: argparse.Namespace, problem: FillProblem, start: FillPlan | None) -> int:
+    """The same for makespan, weighted completion and on-time value."""
+    from pipefill_opt.report import life as rendering
+
+    limit, gap, seed_number = arguments.time_limit, arguments.gap, arguments.seed
+    found, _ = solved(problem, arguments.solver, limit, gap, seed_number, start)
+    plan = _require_plan(found)
+    if arguments.output:
+        _write_plan(arguments.output, problem, plan)
+    if arguments.gantt:
+        write_picture(arguments.gantt, problem, plan)
+    if arguments.trace:
+        write_trace(arguments.trace, problem, plan)
+    render = {"text": rendering.life_text, "json": rendering.life_json, "csv": rendering.life_csv}
+    sys.stdout.write(render[arguments.format](rendering.life_report(problem, found, plan)))
     return 0
 
 
@@ -129,23 +150,37 @@ def search(
 
     The plan is written to `output` as soon as it is found. Raises InfeasibleError or LimitError where there is no plan.
     """
+    from pipefill_opt.report.solution import report
+
+    found, stopped = solved(problem, solver, time_limit, gap, seed_number, start)
+    plan = _require_plan(found)
+    if output:
+        _write_plan(output, problem, plan)
+    patience = INTERRUPTED_SECONDS if stopped else BASELINE_SECONDS
+    return report(problem, found, baselines(problem, found, min(patience, time_limit or patience)))
+
+
+def solved(
+    problem: FillProblem, solver: str, time_limit: float | None, gap: Any, seed_number: int, start: FillPlan | None
+) -> tuple[Solution, bool]:
+    """The solution, watched, and whether the user stopped the search."""
     from fractions import Fraction
 
     from pipefill_opt.cli.search import Monitor, watched
-    from pipefill_opt.files import write_text
-    from pipefill_opt.fill.plan_file import plan_text
-    from pipefill_opt.report.solution import report
     from pipefill_opt.solve.facade import solve
     from pipefill_opt.solve.result import Limits
 
     monitor, stop = Monitor(), Event()
     limits = Limits(time=time_limit, gap=Fraction(gap), seed=seed_number, stop=stop, on_progress=monitor.note)
     found = watched(lambda: solve(problem, solver=solver, limits=limits, start=start), monitor, stop)
-    plan = _require_plan(found)
-    if output:
-        write_text(output, plan_text(problem, plan))
-    patience = INTERRUPTED_SECONDS if stop.is_set() else BASELINE_SECONDS
-    return report(problem, found, baselines(problem, found, min(patience, time_limit or patience)))
+    return found, stop.is_set()
+
+
+def _write_plan(path: Path, problem: FillProblem, plan: FillPlan) -> None:
+    from pipefill_opt.files import write_text
+    from pipefill_opt.fill.plan_file import plan_text
+
+    write_text(path, plan_text(problem, plan))
 
 
 def baselines(problem: FillProblem, found: Solution, seconds: float) -> tuple[Solution, ...]:

@@ -104,22 +104,20 @@ def solver_names() -> tuple[str, ...]:
 def solve(
     problem: FillProblem, *, solver: str = AUTO, limits: Limits | None = None, start: FillPlan | None = None
 ) -> Solution:
-    """A plan of the greatest throughput, with a proven bound, certified.
+    """The best plan for the problem's objective, with a proven bound, certified.
 
     solver: a name of `SOLVERS`, or `auto`. A limit that is reached ends the search with the best plan so far; the empty plan is always
     there, so there is always a plan. start: a plan that an exact solver starts from; the answer is worth at least as much.
 
-    Raises InputError for an unknown solver, an objective that is not solved yet, or a start for a solver that takes none, CertificateError
-    if the start breaks a rule, or the plan found does (a bug of ours).
+    Objectives over time have one solver, `auto`, without a start; it alone may find that there is no plan (outcome infeasible).
+
+    Raises InputError for an unknown solver, one that does not solve the objective, or a start for a solver that takes none,
+    CertificateError if the start breaks a rule, or the plan found does (a bug of ours).
     """
     if solver not in solver_names():
         raise InputError(f"expected one of {', '.join(solver_names())}", value=solver, where="solver")
     if problem.objective is not Objective.THROUGHPUT:
-        raise InputError(
-            "expected throughput (plans for the objectives over time can be certified, not yet searched for)",
-            value=str(problem.objective),
-            where="objective",
-        )
+        return _over_time(problem, solver, limits, start)
     if start is not None and solver in SOLVERS and not SOLVERS[solver].exact:
         raise InputError("expected an exact solver for a plan to start from", value=solver, where="solver")
     notes: list[str] = []
@@ -137,6 +135,16 @@ def solve(
         watch = Watch(limits if limits is not None else Limits())  # loading a solver is no part of its time
         answer = search(watch, known)
     return _solution(compiled, chosen, answer, watch, tuple(notes))
+
+
+def _over_time(problem: FillProblem, solver: str, limits: Limits | None, start: FillPlan | None) -> Solution:
+    """Makespan, weighted completion, on-time value."""
+    if solver != AUTO:
+        raise InputError(f"expected {AUTO}, for objective {problem.objective}", value=solver, where="solver")
+    if start is not None:
+        raise InputError(f"expected no plan to start from, for objective {problem.objective}", where="start")
+    found: Solution = _function("life.search:solve_life")(problem, limits)
+    return found
 
 
 def _search(

@@ -186,12 +186,16 @@ def test_progress_brackets_the_answer() -> None:
 
 
 def test_unknown_solver() -> None:
-    with pytest.raises(InputError, match=r"solver: gurobi: expected one of auto, greedy, greedy-all, dp, cg, cpsat, milp"):
+    with pytest.raises(
+        InputError, match=r"solver: gurobi: expected one of auto, greedy, greedy-all, dp, cg, cpsat, milp"
+    ):
         solve(shared(), solver="gurobi")
 
 
-def test_objectives_over_time_come_later() -> None:
-    with pytest.raises(InputError, match="objective: makespan: expected throughput"):
+def test_objectives_over_time_have_one_solver() -> None:
+    with pytest.raises(InputError, match="solver: dp: expected auto, for objective makespan"):
+        solve(replace(shared(), objective=Objective.MAKESPAN), solver="dp")
+    with pytest.raises(InputError, match=r"jobs\[0\].iterations: expected a number, for objective makespan"):
         solve(replace(shared(), objective=Objective.MAKESPAN))
 
 

@@ -1,0 +1,134 @@
+"""Gaps that the solver of the objectives over time reaches on seeded queues in a stated CPU time.
+
+Device classes are those of a 1F1B pipeline: bubbles that shrink from stage to stage, and memory that grows. Jobs are training and
+inference jobs of 10 to 60 operators.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from threading import Event, Thread
+
+from benchmarks.line import Line
+from pipefill_opt.fill.problem import FillProblem
+from pipefill_opt.fill.read import instance_from_document
+from pipefill_opt.solve.life.search import solve_life
+from pipefill_opt.solve.result import Limits
+
+
+def lines() -> Iterator[Line]:
+    """Gap in percent for the three objectives."""
+    yield gap_line("makespan", classes=16, count=512, kinds=24, depth=10.0, seconds=60, target=1.0)
+    yield gap_line("makespan", classes=16, count=512, kinds=24, depth=2.0, seconds=60, target=2.0)
+    yield gap_line("weighted-completion", classes=16, count=512, kinds=24, depth=10.0, seconds=60, target=2.5)
+    yield gap_line("weighted-completion", classes=64, count=128, kinds=48, depth=10.0, seconds=180, target=3.0)
+    yield gap_line("on-time-value", classes=16, count=512, kinds=24, depth=10.0, seconds=60, target=3.0)
+
+
+def gap_line(
+    objective: str, *, classes: int, count: int, kinds: int, depth: float, seconds: float, target: float, seed: int = 1
+) -> Line:
+    """The gap that is left after `seconds` of CPU time."""
+    problem = queue(seed, objective, classes=classes, count=count, kinds=kinds, depth=depth)
+    limits = Limits()
+    begun = time.process_time()
+    done = Event()
+
+    def watch() -> None:
+        while not done.wait(0.01):
+            if time.process_time() - begun >= seconds:
+                limits.stop.set()
+
+    watcher = Thread(target=watch, daemon=True)
+    watcher.start()
+    found = solve_life(problem, limits)
+    used = time.process_time() - begun
+    done.set()
+    watcher.join()
+    gap = 100.0 if found.gap is None else float(100 * found.gap)
+    name = f"{objective} gap after {seconds:g} s, {classes} x {count} devices, {kinds} kinds, {depth:g} copies a device"
+    return Line(name, gap, target, "%", note=f"{found.outcome}, {found.bound_origin}, {used:.1f} s of CPU time")
+
+
+def queue(
+    seed: int,
+    objective: str,
+    *,
+    classes: int,
+    count: int,
+    kinds: int,
+    depth: float,
+    resident: tuple[int, int] = (400, 2600),
+) -> FillProblem:
+    """`kinds` jobs with `depth` copies a device in all, on `classes` classes of `count` devices."""
+    rng = random.Random(f"life-{seed}")
+    period = 2_000
+    devices = []
+    for c in range(classes):
+        part = (c + 1) / (classes + 1)
+        first, second = 260 - round(120 * part), 60 + round(300 * (1 - part))
+        devices.append(
+            {
+                "name": f"stage{c}",
+                "count": count,
+                "resident_free": f"{2600 + round(1400 * part)}MB",
+                "bubbles": [
+                    {
+                        "start": "0ms",
+                        "length": f"{first}ms",
+                        "free": f"{3400 + round(1400 * part)}MB",
+                        "kind": "fill-drain",
+                    },
+                    {
+                        "start": "900ms",
+                        "length": f"{second}ms",
+                        "free": f"{3200 + round(1400 * part)}MB",
+                        "kind": "fwd-bwd",
+                    },
+                    {"start": "1500ms", "length": f"{20 + rng.randint(0, 30)}ms", "free": "3200MB", "kind": "inner"},
+                ],
+            }
+        )
+    total = round(classes * count * depth)
+    parts = [rng.uniform(0.5, 1.5) for _ in range(kinds)]
+    copies = [max(1, round(total * part / sum(parts))) for part in parts]
+    jobs = [_job(rng, j, number, objective, depth) for j, number in enumerate(copies)]
+    return instance_from_document(
+        {
+            "period": f"{period}ms",
+            "devices": devices,
+            "switch": {"enter": "2ms", "leave": "1ms", "between": "1ms"},
+            "guard": {"fraction": 0.9},
+            "objective": objective,
+            "jobs": jobs,
+        }
+    )
+
+
+def _job(rng: random.Random, number: int, copies: int, objective: str, depth: float) -> dict[str, object]:
+    resident = rng.randint(400, 2600)
+    configs = []
+    base = rng.uniform(0.4, 2.5)
+    for size in (8, 16):
+        count = rng.randint(10, 30)
+        operators = [
+            {
+                "name": f"o{k}",
+                "duration": f"{base * rng.uniform(0.5, 2.0) * (size / 8) ** 0.9:.3f}ms",
+                "memory": f"{rng.randint(20, 60) * size}MB",
+            }
+            for k in range(count)
+        ]
+        configs.append({"name": f"bs{size}", "samples": size, "resident": f"{resident}MB", "operators": operators})
+    job: dict[str, object] = {
+        "name": f"job{number}",
+        "copies": copies,
+        "weight": rng.randint(1, 20),
+        "iterations": rng.randint(40, 400),
+        "configs": configs,
+    }
+    if objective == "on-time-value":
+        job["deadline"] = f"{round(rng.uniform(0.2, 1.0) * 50 * depth) * 2}s"
+    return job

@@ -1,0 +1,124 @@
+"""Weighted completion and on-time value for one H: lives by column generation, whole devices by diving, bounds at the best prices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipefill_opt.fill.problem import Objective
+from pipefill_opt.solve.life.bounds import Bounds
+from pipefill_opt.solve.life.dispatch import Offers
+from pipefill_opt.solve.life.generation import Answer, Master
+from pipefill_opt.solve.life.incumbent import Incumbent
+from pipefill_opt.solve.life.modes import Mode
+from pipefill_opt.solve.life.pricing import Pricing
+from pipefill_opt.solve.life.rounding import dive
+from pipefill_opt.solve.life.shop import Lives, Piece, Shop, single_piece
+
+Floats = NDArray[np.float64]
+ROUNDS: Final = 400
+FINE: Final = 2e-4
+"""Gap of the LP at which no more lives are generated."""
+FLUID: Final = "fluid bound at prices of column generation"
+WALKED: Final = "column generation over lives, prices checked exactly"
+
+
+def pieces_of(shop: Shop) -> list[list[Piece]]:
+    """Each mode of each class as a piece: all that is wanted, or as long as it counts."""
+    return [[piece for mode in modes if (piece := _piece(shop, mode)) is not None] for modes in shop.modes]
+
+
+def _piece(shop: Shop, mode: Mode) -> Piece | None:
+    job = mode.residents[0][0]
+    wanted, deadline = shop.wanted[job], shop.deadline[job]
+    if shop.objective is Objective.ON_TIME:
+        if deadline is None:
+            return None
+        turns = deadline - shop.release[job]
+        if wanted is not None:
+            turns = min(turns, mode.turns(0, wanted))
+        return single_piece(shop, mode, turns) if turns > 0 else None
+    return single_piece(shop, mode)
+
+
+def offers_of(pieces: Sequence[Sequence[Piece]]) -> Offers:
+    """The pieces of one copy, by job."""
+    offers: Offers = {}
+    for c, own in enumerate(pieces):
+        for piece in own:
+            if len(piece.copies) == 1:
+                offers.setdefault(piece.copies[0].job, []).append((c, piece))
+    return offers
+
+
+def search_priced(
+    shop: Shop,
+    bounds: Bounds | None,
+    best: Incumbent,
+    horizon: int,
+    start: Sequence[Lives],
+    pieces: Sequence[Sequence[Piece]],
+) -> None:
+    """Improve `best` with lives for this H. bounds: where given, in turns of this H, they are improved too. start: lives to begin with."""
+    offers = offers_of(pieces)
+    factor = 1
+    pricing = Pricing(shop, pieces, horizon, factor)
+    copies = np.array(shop.copies, dtype=np.float64)
+    missing: Floats | None = None
+    if shop.objective is Objective.COMPLETION:
+        missing = np.array([float(weight) for weight in shop.weights]) * horizon * factor
+    else:
+        copies = np.array([0 if shop.deadline[j] is None else n for j, n in enumerate(shop.copies)], dtype=np.float64)
+    master = Master(copies, np.array(shop.counts, dtype=np.float64), missing)
+    master.columns = [pricing.column(entry.class_index, entry.life) for entry in start]
+
+    def oracle(c: int, prices: Floats) -> Answer:
+        gain, columns = pricing.lives(c, prices)
+        if bounds is not None:
+            gain = bounds.oracle(c, prices).gain
+        return Answer(gain, tuple(columns))
+
+    master.generate(oracle, best.watch, rounds=ROUNDS, gap=FINE)
+    if bounds is not None and master.prices is not None:
+        prove(bounds, best, master.prices)
+    if not best.over() and master.relax():
+        best.keep(shop, dive(shop, master, oracle, offers, best.watch), "lives rounded")
+    if bounds is not None and not best.over() and master.prices is not None:
+        polish(bounds, best, master)
+
+
+def polish(bounds: Bounds, best: Incumbent, before: Master) -> None:
+    """Better prices for the bound itself, where its gains are not those of lives: column generation over what the bound allows."""
+    if all(walks is not None for walks in bounds.walks):
+        return
+    master = Master(before.copies, before.counts, before.missing, bound=before.bound, prices=before.prices)
+    assert before.prices is not None
+    master.columns = [column for c in range(len(before.counts)) for column in bounds.oracle(c, before.prices).columns]
+    master.generate(bounds.oracle, best.watch, rounds=ROUNDS, gap=FINE)
+    if master.prices is not None:
+        prove(bounds, best, master.prices)
+
+
+def prove(bounds: Bounds, best: Incumbent, prices: Floats) -> None:
+    """The bound at these prices, exact, in the objective's own measure."""
+    least = bounds.certain(prices)
+    origin = WALKED if all(walks is not None for walks in bounds.walks) else FLUID
+    if best.minimised:
+        best.prove(least * bounds.shares.unit, origin)
+    else:
+        best.prove(-least + always(bounds), origin)
+
+
+def always(bounds: Bounds) -> Fraction:
+    """The on-time value of copies without deadline: all of it can be had, behind everything else."""
+    total = Fraction(0)
+    for j, job in enumerate(bounds.problem.jobs):
+        if job.deadline is None and job.iterations is not None:
+            configurations = {k for of in bounds.shares.of if j in of for k, _, _ in of[j].kinds}
+            top = max((bounds.worth[j][k] for k in configurations), default=0)
+            total += job.copies * job.iterations * top * bounds.unit
+    return total
