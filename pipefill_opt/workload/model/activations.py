@@ -16,7 +16,6 @@ from pipefill_opt.workload.model.network import Layer
 from pipefill_opt.workload.model.operators import rows_of, sequence_rows
 from pipefill_opt.workload.model.parallel import Recompute, Training
 
-
 LOGIT = 4
 """Bytes of a logit that the loss keeps."""
 STATISTIC = 4

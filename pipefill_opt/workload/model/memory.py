@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pipefill_opt.schedule.actions import Kind
 from pipefill_opt.schedule.schedule import Schedule
 from pipefill_opt.workload.costs import Memory
-from pipefill_opt.workload.model.activations import checkpoint, layer_held, transient
+from pipefill_opt.workload.model.activations import checkpoint, layer_held, layer_kept, transient
 from pipefill_opt.workload.model.hardware import Hardware
 from pipefill_opt.workload.model.network import Layer
 from pipefill_opt.workload.model.parallel import Recompute, Training
@@ -31,9 +31,21 @@ class StageMemory:
 
 
 def stage_memory(
-    layers: Layers, before: Layer | None, training: Training, *, states: StateBytes, again: bool = False
+    layers: Layers,
+    before: Layer | None,
+    training: Training,
+    *,
+    states: StateBytes,
+    again: bool = False,
+    trains: bool = True,
 ) -> StageMemory:
-    """Of a stage behind the layer `before`. again: the schedule recomputes whole stages (R), so that layers need not."""
+    """Of a stage behind the layer `before`. again: the schedule recomputes whole stages (R), so that layers need not.
+
+    Without training nothing is kept; the largest operator's input and output, and scores that are stored, are there while it runs.
+    """
+    if not trains:
+        largest = max((_gradients(layer, training) + layer_kept(layer, training).scores for layer in layers), default=0)
+        return StageMemory(0, 0, 0, largest)
     if again:
         training = replace(training, recompute=Recompute.NONE)
     held = [layer_held(layer, previous, training) for previous, layer in zip((before, *layers), layers, strict=False)]
@@ -61,13 +73,15 @@ def main_memory(
     """
     states = states or states_of(None, training)
     again = bool((schedule.kind == Kind.R).any())
+    trains = bool(((schedule.kind == Kind.B) | (schedule.kind == Kind.I)).any())
     before = dict.fromkeys(range(len(stages)), None) | {
         stage: stages[pipe[place]][-1] if stages[pipe[place]] else None
         for pipe in schedule.pipes
         for place, stage in enumerate(pipe[1:])
     }
     found = [
-        stage_memory(layers, before[stage], training, states=states, again=again) for stage, layers in enumerate(stages)
+        stage_memory(layers, before[stage], training, states=states, again=again, trains=trains)
+        for stage, layers in enumerate(stages)
     ]
     return Memory(
         capacity=(hardware.memory,) * schedule.devices,

@@ -28,6 +28,7 @@ OPERATORS: Mapping[str, type[Any]] = {
     "lookup": ops.Lookup,
     "loss": ops.Loss,
 }
+MOST_LAYERS = 10_000
 ROWS = re.compile(r"^(?:([1-9][0-9]{0,8})\*)?sequence(?:\+([0-9]{1,12}))?$")
 
 
@@ -37,6 +38,8 @@ def network_from_document(document: Document, *, file: str = "") -> Network:
     for index, entry in enumerate(document["layers"]):
         try:
             found += [value_at(f"layers[{index}]", read_layer, entry)] * entry.get("count", 1)
+            if len(found) > MOST_LAYERS:
+                raise InputError(f"expected at most {MOST_LAYERS} layers", value=len(found), where="layers")
         except InputError as error:
             raise error.located(file=file) from None
     return Network(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from pipefill_opt.units import parse_bytes, parse_time
 from pipefill_opt.workload.main_costs import value_at
 from pipefill_opt.workload.main_schedule import read_schedule
 from pipefill_opt.workload.model.activations import layer_held
-from pipefill_opt.workload.model.durations import KEPT, Clock
+from pipefill_opt.workload.model.durations import KEPT, layer_ticks
 from pipefill_opt.workload.model.main_model import ModelJob, read_model_job
 from pipefill_opt.workload.model.memory import stage_memory
 from pipefill_opt.workload.model.network import Layer
@@ -129,12 +128,6 @@ def split_of_main(main: Document, folder: Path, objective: Objective, *, file: s
 def _schedule(job: ModelJob) -> Schedule:
     chunks = {} if job.family.fixed_chunks else {"chunks": job.size.chunks}
     return build_family(job.family.name, job.size.devices, job.size.microbatches, **chunks)
-
-
-def layer_ticks(clock: Clock, layer: Layer) -> int:
-    """Forward and backward of a layer for one micro-batch, with what the backward computes again."""
-    times = clock.layer(layer)
-    return ceil(times.forward + times.again + times.input_gradient + times.weight_gradient)
 
 
 def _model_memory(job: ModelJob, schedule: Schedule) -> LayerMemory:

@@ -22,6 +22,9 @@ class Objective(StrEnum):
     PERIOD = "period"  # timeline/split_period.py
 
 
+MOST_LAYERS: Final = 10_000
+
+
 @dataclass(frozen=True, slots=True)
 class LayerMemory:
     """Bytes. fixed: of each layer throughout; live: of each layer for a micro-batch in flight. in_flight, room: by stage."""
@@ -48,6 +51,8 @@ class SplitProblem:
         if len(self.times) < len(self.placement):
             expected = f"expected at least {len(self.placement)} layers, one for each stage"
             raise InputError(expected, value=len(self.times), where="layers")
+        if len(self.times) > MOST_LAYERS:
+            raise InputError(f"expected at most {MOST_LAYERS} layers", value=len(self.times), where="layers")
         object.__setattr__(self, "_sums", (0, *accumulate(self.times)))
         object.__setattr__(self, "_sizes", tuple(self._size_sums(stage) for stage in range(self.stages)))
         largest = max(self._sums[-1], *(sizes[-1] for sizes in self._sizes))

@@ -17,6 +17,10 @@ from pipefill_opt.workload.model.split_problem import Objective, Split, SplitPro
 
 NODES: Final = 50_000
 """Most nodes of the depth-first search."""
+MOVES: Final = 20_000
+"""Most splits that the improvement looks at."""
+DEEPEST: Final = 500
+"""Most stages that are searched depth first."""
 
 
 def search(problem: SplitProblem, start: tuple[int, ...]) -> Split:
@@ -27,7 +31,7 @@ def search(problem: SplitProblem, start: tuple[int, ...]) -> Split:
     if max(problem.device_times(best)) > bound:
         best = _improved(problem, best)
     value = max(problem.device_times(best))
-    if value > bound:
+    if value > bound and problem.stages <= DEEPEST:
         found = _Search(problem, value, bound)
         found.run(0, 0, [0] * problem.devices, [])
         best, value = found.best or best, found.value
@@ -71,18 +75,22 @@ def _most(problem: SplitProblem, stage: int) -> int:
 
 def _improved(problem: SplitProblem, counts: tuple[int, ...]) -> tuple[int, ...]:
     """Moves a layer from one stage towards another, shifting those between, while the loads, slowest first, get better."""
-    best, key = counts, _key(problem, counts)
-    while True:
+    best, key, looked = counts, _key(problem, counts), 0
+    while looked < MOVES:
         moves = (_moved(best, giver, taker) for giver in range(len(best)) for taker in range(len(best)))
         for moved in moves:
             if moved is None or not problem.fits(moved):
                 continue
+            looked += 1
+            if looked == MOVES:
+                return best
             loads = _key(problem, moved)
             if loads < key:
                 best, key = moved, loads
                 break
         else:
-            return best
+            break
+    return best
 
 
 def _key(problem: SplitProblem, counts: tuple[int, ...]) -> tuple[int, ...]:

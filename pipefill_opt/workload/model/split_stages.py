@@ -77,6 +77,8 @@ def even_within(problem: SplitProblem, bottleneck: int) -> tuple[int, ...]:
         sizes, room = problem.size_sums(stage), problem.room(stage)
         found: dict[int, tuple[int, int]] = {}
         for begin, (squares, _) in best[-1].items():
+            if sums[-1] - sums[begin] > (problem.stages - stage) * bottleneck:
+                continue  # too much would be left
             for end in range(begin + 1, layers - (problem.stages - 1 - stage) + 1):
                 ticks = sums[end] - sums[begin]
                 if ticks > bottleneck or sizes[end] - sizes[begin] > room:

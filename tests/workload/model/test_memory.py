@@ -154,3 +154,5 @@ def test_inference_has_weights_only() -> None:
     main = main_from_document(document)
     assert main.memory is not None
     assert main.memory.static == (2 * NETWORK.parameters,)
+    assert main.memory.activation == (0,)
+    assert main.memory.workspace == (6 * S * V,)
