@@ -69,10 +69,18 @@ def _linear(op: ops.Linear, training: Training) -> Work:
     weight = product(" dW", read * rows * (inputs + outputs) + 2 * MAIN_GRADIENT * weights)
     ahead, behind = _exchanges(op, training, rows)
     return Work(
-        (*ahead.forward, forward, *behind.forward),
-        (*behind.input_gradient, back, *ahead.input_gradient),
+        (*ahead.forward, *_cast(op.name, rows * inputs, training), forward, *behind.forward),
+        (*behind.input_gradient, *_cast(f"{op.name} dX", rows * outputs, training), back, *ahead.input_gradient),
         (*ahead.weight_gradient, weight),
     )
+
+
+def _cast(name: str, size: int, training: Training) -> tuple[Piece, ...]:
+    """With fp8, numbers that pass between operators are scaled and written twice, for both products that read them."""
+    read, element = PRECISIONS[training.precision], training.element
+    if read == element:
+        return ()
+    return (Kernel(f"{name} cast", Unit.VECTOR, size, (element + 2 * read) * size),)
 
 
 def _exchanges(op: ops.Linear, training: Training, rows: int) -> tuple[Work, Work]:

@@ -55,8 +55,12 @@ class Machine:
     coefficients: Coefficients
 
     def peak(self, unit: Unit) -> Fraction:
-        """FLOPs per second: of the precision's matrix units, for vector work of 32 bits. Raises InputError for a type it has not."""
+        """FLOPs per second: of the precision's matrix units (fused attention stays in bf16 where products are in fp8), for vector work of
+        32 bits. Raises InputError for a type it has not.
+        """
         kind = "fp32" if unit is Unit.VECTOR else self.precision
+        if kind == "fp8" and unit is Unit.ATTENTION:
+            kind = "bf16"
         if kind not in self.hardware.peak:
             known = ", ".join(self.hardware.peak)
             raise InputError(f"expected a type that {self.hardware.name} has: {known}", value=kind, where="precision")

@@ -141,3 +141,14 @@ def test_bytes_of_a_product() -> None:
     assert weight.bytes == 2 * 20 * 300 + 8 * 100 * 200, "a gradient of 32 bits is read and written"
     assert isinstance(forward, Kernel)
     assert forward.narrow == 20
+
+
+def test_numbers_are_cast_for_fp8() -> None:
+    """What a product reads is scaled and written twice, row and column first; half the bytes are read then."""
+    linear = ops.Linear("l", TOKENS, 100, 200)
+    half, quarter = (operator_work(linear, Training(Parallel(), 2, 10, precision)) for precision in ("bf16", "fp8"))
+    cast, product = quarter.forward
+    assert (cast.name, cast.bytes) == ("l cast", (2 + 1 + 1) * 20 * 100)
+    assert product.bytes == 20 * 100 + 100 * 200 + 2 * 20 * 200 < half.forward[0].bytes
+    assert [piece.name for piece in quarter.input_gradient] == ["l dX cast", "l dX"]
+    assert [piece.name for piece in half.forward] == ["l"]

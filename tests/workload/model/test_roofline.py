@@ -51,6 +51,8 @@ def test_small_dimensions_reach_less() -> None:
 
 def test_vector_work_runs_in_32_bits_and_fp8_on_hardware_that_has_it() -> None:
     assert machine().peak(Unit.VECTOR) == Fraction("19.5e12")
+    fast = Machine(read_hardware("h100"), "fp8", read_coefficients())
+    assert fast.peak(Unit.MATMUL) == 2 * fast.peak(Unit.ATTENTION), "fused attention stays in bf16"
     with pytest.raises(InputError, match="expected a type that a100-80gb has: fp32, tf32, fp16, bf16"):
         machine(precision="fp8").peak(Unit.MATMUL)
 
