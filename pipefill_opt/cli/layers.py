@@ -1,4 +1,4 @@
-"""Commands on a job's layers and memory: `split`, `memory`."""
+"""Commands on networks, their layers on stages, and memory: `models`, `split`, `memory`."""
 
 from __future__ import annotations
 
@@ -38,6 +38,10 @@ def register(commands: Any) -> None:
     memory.add_argument("main", metavar="MAIN", help="MAIN file (YAML or JSON; `pipefill schema main`)")
     add_common(memory, ("text", "json", "csv"))
     memory.set_defaults(run=run_memory)
+
+    models = commands.add_parser("models", help="list the networks and the hardware that come along")
+    add_common(models, ("text", "json", "csv"))
+    models.set_defaults(run=run_models)
 
 
 def run_split(arguments: argparse.Namespace) -> int:
@@ -103,3 +107,19 @@ def _ways(main: MainJob, file: str) -> tuple[Remedy, ...]:
     if main.derived is None:
         return ()
     return remedies(read_document(file, "main"), Path(file).parent, Teller())
+
+
+def run_models(arguments: argparse.Namespace) -> int:
+    """`pipefill models`."""
+    from pipefill_opt.report import models as report
+    from pipefill_opt.workload.model import catalog
+
+    networks = [catalog.read_network(name) for name in catalog.network_names()]
+    hardware = [catalog.read_hardware(name) for name in catalog.hardware_names()]
+    text = {
+        "text": lambda: report.models_text(networks, hardware),
+        "json": lambda: report.models_json(networks, hardware),
+        "csv": lambda: report.models_csv(networks),
+    }[arguments.format]()
+    sys.stdout.write(text)
+    return 0

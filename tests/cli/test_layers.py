@@ -137,3 +137,17 @@ def test_memory_of_stated_numbers(shell: Shell) -> None:
     assert "what would fit" not in ran.out
     shell.write("main.yaml", MAIN.partition("memory")[0])
     assert shell("memory", "main.yaml").err.endswith("memory: expected memory, or a model by name\n")
+
+
+def test_models_are_listed(shell: Shell) -> None:
+    ran = shell("models")
+    assert (ran.code, ran.err) == (0, "")
+    assert "gpt-40b" in ran.out
+    assert "h100" in ran.out
+    document = json.loads(shell("models", "--format", "json").out)
+    assert len(document["networks"]) == 40
+    (llama,) = (entry for entry in document["networks"] if entry["name"] == "llama3-8b")
+    assert (llama["parameters"], llama["layers"], llama["provenance"]) == (8_030_261_248, 34, "seen")
+    assert [entry["name"] for entry in document["hardware"]][:2] == ["a100-40gb", "a100-80gb"]
+    rows = list(csv.DictReader(io.StringIO(shell("models", "--format", "csv").out)))
+    assert len(rows) == 40
