@@ -23,10 +23,13 @@ def test_pipefill_bubbles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert all(row["verdict"] == "unverified" for row in rows if row["provenance"] == "unverified")
 
 
-def test_published_throughput(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_published_throughput(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
     """At least five public runs within 10 % with one set of coefficients, most of them held out; what is outside is shown."""
     assert throughput.main(["-o", str(tmp_path)]) == 0
     assert "0 of 49 targets missed" in capsys.readouterr().out
+    assert not [line for line in caplog.messages if "more memory" in line], "what others have trained fits"
     assert (tmp_path / "models_throughput.png").stat().st_size > 10_000
     runs = throughput.read_runs()
     with (tmp_path / "models_throughput.csv").open(encoding="utf-8", newline="") as stream:
