@@ -35,19 +35,20 @@ def models_text(networks: Sequence[Network], hardware: Sequence[Hardware]) -> st
             f"{float(h.memory_bandwidth) / 1e9:.4g} GB/s",
             f"{float(h.within.bandwidth) / 1e9:.4g} GB/s",
             f"{float(h.between.bandwidth) / 1e9:.4g} GB/s",
+            h.provenance,
         ]
         for h in hardware
     ]
     lines = [*text_table(["network", *CSV_HEADER[1:]], rows), ""]
     lines += text_table(
-        ["hardware", "memory", "fp16 peak", "memory bandwidth", "link in node", "link between"], devices
+        ["hardware", "memory", "fp16 peak", "memory bandwidth", "link in node", "link between", "provenance"], devices
     )
     return "\n".join(lines) + "\n"
 
 
 def models_json(networks: Sequence[Network], hardware: Sequence[Hardware]) -> str:
     """networks[]: name, kind, layers, sequence, parameters, published, provenance, sources, note; hardware[]: name, memory, node, peak
-    and bandwidths (numbers), sources, note.
+    and bandwidths (numbers), provenance, sources, note.
     """
     document = {
         "networks": [
@@ -63,6 +64,7 @@ def models_json(networks: Sequence[Network], hardware: Sequence[Hardware]) -> st
                 "within": float(h.within.bandwidth),
                 "between": float(h.between.bandwidth),
                 "host": float(h.host.bandwidth),
+                "provenance": h.provenance,
                 "sources": h.sources,
                 "note": h.note,
             }

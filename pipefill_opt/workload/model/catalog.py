@@ -57,6 +57,7 @@ def hardware_from_document(document: Document, *, file: str = "") -> Hardware:
             context=value_at("context", parse_bytes, document.get("context", 0)),
             sources=tuple(document["sources"]),
             note=document.get("note", ""),
+            provenance=document.get("provenance", "unverified"),
         )
     except InputError as error:
         raise error.located(file=file) from None

@@ -20,7 +20,8 @@ class Hardware:
     """A device. memory: bytes. peak: FLOPs per second, dense, by type (`fp32`, `tf32`, `fp16`, `bf16`, `fp8`), where it has the type.
 
     memory_bandwidth: bytes per second. within, between: the links of a device inside its node, and to other nodes. node: devices of
-    a node. host: to and from the host's memory. context: bytes that a process takes before any work.
+    a node. host: to and from the host's memory. context: bytes that a process takes before any work. provenance: of peaks, bandwidths
+    and memory, `seen`, `derived`, `unverified` or `measured`.
     """
 
     name: str
@@ -34,3 +35,4 @@ class Hardware:
     context: int
     sources: tuple[str, ...]
     note: str = ""
+    provenance: str = "unverified"
