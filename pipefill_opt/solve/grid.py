@@ -1,4 +1,4 @@
-"""Tables over the positions of up to three slots of a monotone device, and T: the backward sweep over a plan's rooms."""
+"""Tables over the positions of up to four slots of a monotone device, and T: the backward sweep over a plan's rooms."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from pipefill_opt.solve.reach import reach_alone
 
 Table = NDArray[np.int64]
 Point = tuple[int, ...]
-AXES: Final = 3
-MOST_ENTRIES: Final = 2_000_000
+AXES: Final = 4
+MOST_ENTRIES: Final = 8_000_000
 MOST_STEPS: Final = 10**10
 """A sweep of so many steps takes about half a minute."""
 UNREACHED: Final = -(2**62)
@@ -48,7 +48,7 @@ def grid_size(device: DeviceProblem) -> tuple[int, int]:
 
 
 class Grid:
-    """A table has one axis a slot, the last ones if there are fewer than three; entry p is a value at positions p.
+    """A table has one axis a slot, the last ones if there are fewer than four; entry p is a value at positions p.
 
     Beyond a slot's length a table goes on by the value of a lap for each lap. core: the part below the lengths.
     """
@@ -167,6 +167,23 @@ class Grid:
             tables[0] = tables[(end - begin) % 2]
         swept: Table = tables[0].reshape(self.wide)[self.core].copy()
         return swept
+
+    def before_each_room(self, core: Table, lap: Sequence[int], stopped: Callable[[], bool]) -> Table | None:
+        """T of the rooms from each room on, along a first axis of rooms + 1; None if `stopped` says so before its end."""
+        kept: dict[int, Table] = {}
+        first = self.sweep(core, lap, stopped, kept)
+        if first is None:
+            return None
+        found = np.empty((len(self.rooms) + 1, *self.length), dtype=np.int64)
+        found[0] = first
+        for end in sorted(kept):
+            begin = (end - 1) // self.block * self.block
+            tables = np.empty((end - begin, prod(self.wide)), dtype=np.int64)
+            tables[0] = kept[end]
+            self._back(tables, lap, begin + 1, end)
+            for step in range(begin + 1, end + 1):
+                found[step] = tables[end - step].reshape(self.wide)[self.core]
+        return found
 
     def walk(
         self, kept: dict[int, Table], lap: Sequence[int], start: Point, stopped: Callable[[], bool]

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pipefill_opt.solve.bounds import most_laps
+from pipefill_opt.solve.bounds import capacity, most_laps
 from pipefill_opt.solve.device import DeviceProblem
 
 Table = NDArray[np.int64]
@@ -16,7 +16,8 @@ MOST_POINTS: Final = 2_000_000
 
 
 class LapPoints:
-    """All vectors of laps (one number a slot) that are worth more than `low` and at most `high`, as far as they are not ruled out.
+    """All vectors of laps (one number a slot) that are worth more than `low` and at most `high` and fit the net ticks of all rooms, as
+    far as they are not ruled out.
 
     Values must fit 61 bits. Where the points are too many to list, nothing is known but `high`.
     """
@@ -27,6 +28,9 @@ class LapPoints:
         self.worth = np.array([sum(slot.value) for slot in device.slots], dtype=np.int64)
         most = [most_laps(device, slot) if sum(slot.value) else 0 for slot in device.slots]
         self.points = _window(self.worth, most, low, self.high)
+        ticks = [sum(slot.ticks) for slot in device.slots]
+        if sum(laps * lap for laps, lap in zip(most, ticks, strict=True)) < 2**62:
+            self.cut(np.array(ticks, dtype=np.int64), min(capacity(device), 2**62))
         self._count()
 
     def _count(self) -> None:
@@ -34,6 +38,11 @@ class LapPoints:
         if self.points is not None:
             self._values = np.unique(self.points @ self.worth)
             self.high = int(self._values[-1]) if len(self._values) else self.low
+
+    @property
+    def least(self) -> int:
+        """The least value above `low` that is not ruled out; `low` + 1 where the points are not known."""
+        return int(self._values[0]) if self.points is not None and len(self._values) else self.low + 1
 
     def best(self) -> Table | None:
         """A point of the highest value, or None if none is left or known."""

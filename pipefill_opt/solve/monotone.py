@@ -9,6 +9,7 @@ what breaks this is dropped: cheapest ways between slots, least carried bytes, l
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, permutations
 
@@ -28,6 +29,19 @@ class Relaxed:
     path: tuple[int, ...]
     order: tuple[tuple[int, ...], ...]
     never: dict[Room, tuple[tuple[bool, ...], ...]]
+
+    def only(self, slots: Sequence[int]) -> Relaxed:
+        """The same where no other slot runs anything."""
+        device = self.device
+        some = replace(
+            device,
+            residents=tuple(device.residents[s] for s in slots),
+            slots=tuple(device.slots[s] for s in slots),
+            between=tuple(tuple(device.between[a][b] for b in slots) for a in slots),
+        )
+        never = {room: tuple(walls[s] for s in slots) for room, walls in self.never.items()}
+        path, order = _paths(some.between)
+        return Relaxed(some, self.exact, path, order, never)
 
 
 def relax(device: DeviceProblem) -> Relaxed:

@@ -10,9 +10,9 @@ reaches. A sweep of a V that does not fall when positions rise is fast (`climb`)
   the bound for these weights.
 - Plan. Let V_s(p) be the value of the laps that p has completed since s. Then (T V_s)(s) is the best plan from s: who reaches s + l laps
   or more can stop there exactly, and the cycle is closed after H iterations.
-- Search. The same sweep of V_s bounds every other start r, and well those with r >= s that are near. So starts are searched in
-  boxes, best bound first: sweep from a box's lowest corner, drop what that bounds, and halve what is left. Every box ends empty
-  or as a single start, which is then solved: the search is exact.
+- Search. Starts are searched in boxes, best bound first: every box ends empty, or as a single start that is solved exactly, so that the
+  search is exact. Where tables are small the *front* from the box's highest corner bounds the box (`front`); else the sweep of V_s from
+  its lowest corner s bounds every start r, and well those with r >= s that are near.
 
 `repeat: false` is one sweep of V(p) = the value of all operators before p.
 """
@@ -20,14 +20,16 @@ reaches. A sweep of a V that does not fall when positions rise is fast (`climb`)
 from __future__ import annotations
 
 from fractions import Fraction
-from heapq import heappop, heappush
 from itertools import accumulate
 from typing import Final
 
 import numpy as np
 
 from pipefill_opt.solve.bounds import simple_bound
+from pipefill_opt.solve.boxes import Boxes
+from pipefill_opt.solve.cuts import Cut, Cuts
 from pipefill_opt.solve.device import Chain, DevicePlan, DeviceProblem, DeviceResult
+from pipefill_opt.solve.front import Front, fits_front
 from pipefill_opt.solve.grid import AXES, Grid, Point, Table
 from pipefill_opt.solve.laps import LapPoints
 from pipefill_opt.solve.monotone import Relaxed
@@ -37,8 +39,6 @@ from pipefill_opt.solve.watch import Watch
 ORIGIN: Final = "value iteration"
 POTENTIALS: Final = 2
 """Sweeps of one potential; more hardly help."""
-TILTS: Final = (20, 10, 5, 2)
-"""By one part in so many are laps weighted up or down to rule out points."""
 
 
 def solve_value_iteration(
@@ -57,10 +57,14 @@ def solve_value_iteration(
 
 
 class _Starts:
-    """The search over starts. `bound` holds at any time; `value` and `plan` are the best found so far."""
+    """The search over starts. `bound` holds at any time; `value` and `plan` are the best found so far.
+
+    limit: by start, an upper bound on every plan from there, lowered as the search goes on.
+    """
 
     def __init__(self, device: DeviceProblem, relaxed: Relaxed, watch: Watch, hint: DevicePlan | None) -> None:
         self.device = device
+        self.relaxed = relaxed
         self.exact = relaxed.exact
         self.grid = Grid(relaxed)
         self.watch = watch
@@ -70,6 +74,9 @@ class _Starts:
         self.lap = tuple(sum(slot.value) for slot in device.slots)
         self.laps: Table = np.zeros(len(device.slots), dtype=np.int64)
         self.states = self.grid.table([]).size
+        self.worth: Table = self.grid.table([])
+        self.limit: Table = self.worth
+        self.front: Front | None = None
 
     def ended(self) -> Reason | None:
         """Why to stop now, if so: a limit, or the gap."""
@@ -101,64 +108,114 @@ class _Starts:
 
     def closed(self) -> bool:
         """`repeat: true`: the best start. False if a limit or the gap came first."""
-        limit = self.potentials(self.lap)
-        if limit is None:
+        first = self.potentials(self.grid, self.lap)
+        if first is None:
             return False
-        points = LapPoints(self.device, self.value, min(self.bound, int(limit.max())))
+        self.limit, self.worth = first
+        points = LapPoints(self.device, self.value, min(self.bound, int(self.limit.max())))
         self.bound = points.high
-        boxes = _Boxes(self.grid.length, limit)
-        tried: set[tuple[int, ...]] = set()
-        while self.bound > self.value:
+        cuts = Cuts(self.lap, tuple(sum(slot.ticks) for slot in self.device.slots))
+        boxes = Boxes(self.grid.length)
+        ready = self.bound <= self.value or self.make_front(points)
+        while ready and self.bound > self.value:
             self.watch.report(Fraction(self.value), Fraction(self.bound))
             if self.ended():
                 return False
-            weights = self.weights(points, tried)
-            if weights is not None:
-                tried.add(weights)
-                cut = self.potentials(weights)
-                if cut is None:
-                    return False
-                points.cut(np.array(weights), int(cut.max()))
-            elif not self.exact:
+            cut = cuts.next(points.best(), self.laps)
+            if cut is not None:
+                ready = self.cut(points, cut)
+            elif self.exact:
+                ready = self.step(boxes, points)
+            else:
                 return True
-            if self.exact and points.high > self.value:
-                start = boxes.next(points)
-                if start is not None and not self.solve_start(start, limit):
-                    return False
-                points.raise_low(self.value)
-            self.bound = max(self.value, min(points.high, int(points.floor(limit).max())))
+            self.bound = max(self.value, min(points.high, int(points.floor(self.limit).max())))
+        return ready
+
+    def cut(self, points: LapPoints, cut: Cut) -> bool:
+        """Rule out points whose laps, weighted, pass a bound. False if a limit came first."""
+        some = self.relaxed.only(cut.slots)
+        found = self.potentials(Grid(some), cut.weights)
+        if found is None:
+            return False
+        points.cut(cut.spread(len(self.lap)), int(found[0].max()))
         return True
 
-    def weights(self, points: LapPoints, tried: set[tuple[int, ...]]) -> tuple[int, ...] | None:
-        """Values of laps, other than the true ones, that may rule out the best point: more for the slots of which it has more laps."""
-        target = points.best()
-        if target is None:
-            return None
-        signs = np.sign(target - self.laps).tolist()
-        if min(signs) >= 0:
-            return None
-        for part in TILTS:
-            weights = tuple(lap + sign * lap // part for lap, sign in zip(self.lap, signs, strict=True))
-            if weights not in tried:
-                return weights
-        return None
-
-    def potentials(self, lap: tuple[int, ...]) -> Table | None:
-        """An upper bound, for each start, on the laps x `lap` of any plan from there. None at a limit.
+    def potentials(self, grid: Grid, lap: tuple[int, ...]) -> tuple[Table, Table] | None:
+        """(an upper bound, for each start, on the laps x `lap` of any plan from there; the worth V of the last sweep). None at a limit.
 
         From values spread over each lap in proportion to time.
         """
-        values = self.grid.table([_smooth(slot, worth) for slot, worth in zip(self.device.slots, lap, strict=True)])
-        limit: Table | None = None
-        for _ in range(POTENTIALS):
-            swept = self.grid.sweep(values, lap, self.stopped)
+        values = grid.table([_smooth(slot, worth) for slot, worth in zip(grid.device.slots, lap, strict=True)])
+        swept = grid.sweep(values, lap, self.stopped)
+        if swept is None:
+            return None
+        limit = swept - values
+        for _ in range(POTENTIALS - 1):
+            values, swept = swept, grid.sweep(swept, lap, self.stopped)
             if swept is None:
                 return None
-            limit = swept - values if limit is None else np.minimum(limit, swept - values)
-            values = swept
-        return limit
+            limit = np.minimum(limit, swept - values)
+        return limit, values
 
-    def solve_start(self, start: Point, limit: Table) -> bool:
+    def make_front(self, points: LapPoints) -> bool:
+        """Prepare the search by fronts, if it pays, and try a first start. False if a limit came first."""
+        points_left = points.points
+        if (
+            points_left is None
+            or not len(points_left)
+            or not fits_front(self.relaxed, points_left.max(axis=0).tolist())
+        ):
+            return True
+        hopes = self.grid.before_each_room(self.worth, self.lap, self.stopped)
+        if hopes is None:
+            return False
+        shape = self.grid.length[self.grid.pad :]
+        worth, hopes = self.worth.reshape(shape), hopes.reshape(-1, *shape)
+        self.front = Front(self.relaxed, points_left.max(axis=0).tolist(), worth, hopes)
+        if self.exact:
+            self.by_front((0,) * AXES, (1,) * AXES, points)
+        return True
+
+    def step(self, boxes: Boxes, points: LapPoints) -> bool:
+        """Search the best box of starts. False if a limit came first."""
+        box = boxes.next(self.limit, points)
+        if box is None:
+            return True
+        if self.front is not None:
+            self.by_front(*box, points)
+        elif boxes.fresh(box[0]) and not self.by_sweep(box[0]):
+            return False
+        points.raise_low(self.value)
+        return True
+
+    def by_front(self, low: Point, beyond: Point, points: LapPoints) -> None:
+        """The front from the highest start of a box: the best plan from there, and a bound on the whole box."""
+        assert self.front is not None
+        assert points.points is not None
+        first, top = low[self.grid.pad :], tuple(k - 1 for k in beyond[self.grid.pad :])
+        worth = points.points @ points.worth
+        table, states = self.front.run(top, int(self.front.worth[first]) + points.least)
+        self.watch.spend(states)
+        best = int(worth[self.front.passes(table, top, first, points.points)].max(initial=points.low))
+        box = tuple(slice(a, b) for a, b in zip(low, beyond, strict=True))
+        self.limit[box] = np.minimum(self.limit[box], best)
+        fine = np.flatnonzero(self.front.passes(table, top, top, points.points))
+        if len(fine) and self.exact:
+            laps = points.points[fine[int(worth[fine].argmax())]]
+            self.keep(top, laps)
+            points.raise_low(self.value)
+
+    def keep(self, start: Point, laps: Table) -> None:
+        """The plan from a start that does these laps, if it is better than what is known."""
+        assert self.front is not None
+        value = int(laps @ np.array(self.lap, dtype=np.int64))
+        if value > self.value:
+            way = self.front.way(start, int(self.front.worth[start]) + value, laps.tolist())
+            padding = (0,) * self.grid.pad
+            self.value, self.plan = value, self.grid.plan([(*padding, *point) for point in way])
+            self.laps = laps
+
+    def by_sweep(self, start: Point) -> bool:
         """The best plan from one start, and what that says of all starts. False if a limit came first."""
         laps = self.grid.table(
             [
@@ -170,7 +227,7 @@ class _Starts:
         swept = self.grid.sweep(laps, self.lap, self.stopped, kept)
         if swept is None:
             return False
-        np.minimum(limit, swept - laps, out=limit)
+        np.minimum(self.limit, swept - laps, out=self.limit)
         if int(swept[start]) > self.value:
             way = self.grid.walk(kept, self.lap, start, self.stopped)
             if way is None:
@@ -183,50 +240,7 @@ class _Starts:
         return True
 
 
-class _Boxes:
-    """Starts that are still to search, in boxes. limit: an upper bound for each start, lowered by whoever owns it."""
-
-    def __init__(self, length: Point, limit: Table) -> None:
-        self.limit = limit
-        self.solved: set[Point] = set()
-        self.heap: list[tuple[int, int, Point, Point]] = [(-(2**62), 0, (0,) * len(length), length)]
-
-    def next(self, points: LapPoints) -> Point | None:
-        """The lowest corner of the box with the best bound; its halves go back. None if no start can be worth more than `points.low`."""
-        while self.heap:
-            top, _, low, high = heappop(self.heap)
-            part = points.floor(self.limit[tuple(slice(a, b) for a, b in zip(low, high, strict=True))])
-            inside = np.argwhere(part > points.low)
-            if not len(inside):
-                continue
-            best = int(part.max())
-            corner = tuple(int(a + k) for a, k in zip(low, inside.min(axis=0), strict=True))
-            beyond = tuple(int(a + k + 1) for a, k in zip(low, inside.max(axis=0), strict=True))
-            if best < -top:
-                heappush(self.heap, (-best, -int((part == best).sum()), corner, beyond))
-                continue
-            for half in _halves(corner, beyond):
-                heappush(self.heap, (-best, -int((part == best).sum()), *half))
-            if corner not in self.solved:
-                self.solved.add(corner)
-                return corner
-        return None
-
-
 def _smooth(slot: Chain, lap: int) -> list[int]:
     """By position: the value `lap` of a lap in proportion to the time before it, rounded down."""
     total = sum(slot.ticks)
     return [lap * elapsed // total for elapsed in accumulate(slot.ticks[:-1], initial=0)]
-
-
-def _halves(low: Point, high: Point) -> list[tuple[Point, Point]]:
-    """The two halves of a box along its longest side; nothing for a single point."""
-    sizes = [b - a for a, b in zip(low, high, strict=True)]
-    axis = sizes.index(max(sizes))
-    if sizes[axis] == 1:
-        return []
-    middle = low[axis] + sizes[axis] // 2
-    return [
-        (low, (*high[:axis], middle, *high[axis + 1 :])),
-        ((*low[:axis], middle, *low[axis + 1 :]), high),
-    ]
