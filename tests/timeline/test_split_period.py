@@ -30,7 +30,9 @@ def period(document: dict[str, Any], split: Any) -> int:
     return int(result.period)
 
 
-@pytest.mark.parametrize("extra", ["", "schedule: {family: gpipe}\n", "schedule: {family: zbv}\n"])
+@pytest.mark.parametrize(
+    "extra", ["", "schedule: {family: gpipe}\n", "schedule: {family: zbv}\n", "schedule: {family: forward-only}\n"]
+)
 def test_it_is_never_worse(tmp_path: Path, extra: str) -> None:
     (tmp_path / "job.yaml").write_text(MAIN + extra, encoding="utf-8")
     spec = split_from_document(

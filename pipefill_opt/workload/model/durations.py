@@ -194,7 +194,9 @@ class Clock:
         return ceil(ticks)
 
 
-def layer_ticks(clock: Clock, layer: Layer) -> int:
-    """Forward and backward of a layer for one micro-batch, with what the backward computes again: what splits of layers go by."""
+def layer_ticks(clock: Clock, layer: Layer, trains: bool) -> int:
+    """A layer for one micro-batch, if it trains with its backward and what that computes again: what splits of layers go by."""
     times = clock.layer(layer)
+    if not trains:
+        return ceil(times.forward)
     return ceil(times.forward + times.again + times.input_gradient + times.weight_gradient)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from pipefill_opt.errors import InputError
 from pipefill_opt.files import check
 from pipefill_opt.schedule.families import FAMILIES, Family
-from pipefill_opt.schedule.families.family import Size
+from pipefill_opt.schedule.families.family import MAX_OPTION, Size
 from pipefill_opt.workload.costs import Derived, Memory
 from pipefill_opt.workload.main_costs import value_at
 from pipefill_opt.workload.main_schedule import read_schedule
@@ -34,6 +34,8 @@ from pipefill_opt.workload.split import even
 Document = Mapping[str, Any]
 Stages = tuple[tuple[Layer, ...], ...]
 
+UNTRAINED: Final = ("forward-only",)
+"""Families that do not train."""
 MEMORY: Final = {"freed_by_input": "freed_by_I"}
 """Names of files for fields of `Memory`, where they differ."""
 
@@ -88,7 +90,7 @@ def read_model_job(document: Document, folder: Path) -> ModelJob:
     _check_divides(network, training)
     clock = Clock(machine, training)
     stages = _stages(document.get("split", "even"), clock, network, family, size)
-    states = states_of(document.get("optimizer", "none" if family.name == "forward-only" else None), training)
+    states = states_of(document.get("optimizer", "none" if family.name in UNTRAINED else None), training)
     return ModelJob(network, clock, family, size, options, stages, family.placement(size), states)
 
 
@@ -162,16 +164,17 @@ def _stages(split: str | Sequence[int], clock: Clock, network: Network, family: 
     found: dict[int, tuple[Layer, ...]] = {}
     for pipe in family.pipes(size):
         if split == "balanced":
-            parts = _balanced(network, clock, [placement[stage] for stage in pipe])
+            trains = family.name not in UNTRAINED
+            parts = _balanced(network, clock, [placement[stage] for stage in pipe], trains)
         else:
             parts = _parts(split, network, len(pipe))
         found |= dict(zip(pipe, parts, strict=True))
     return tuple(found[stage] for stage in range(len(found)))
 
 
-def _balanced(network: Network, clock: Clock, devices: Sequence[int]) -> Stages:
+def _balanced(network: Network, clock: Clock, devices: Sequence[int], trains: bool) -> Stages:
     """The slowest device as fast as can be; embedding and head are layers like others."""
-    times = tuple(layer_ticks(clock, layer) for layer in network.layers)
+    times = tuple(layer_ticks(clock, layer, trains) for layer in network.layers)
     problem = SplitProblem(times, tuple(devices))
     return _cut(network.layers, split_layers(problem).counts)
 
@@ -215,8 +218,23 @@ def schedule_entry(job: ModelJob) -> dict[str, Any]:
     entry: dict[str, Any] = {"family": job.family.name, "devices": devices, "microbatches": microbatches}
     if not job.family.fixed_chunks:
         entry["chunks"] = chunks
-    trains = job.family.name != "forward-only"
-    return entry | {"reduce": trains, "step": trains} | dict(job.options)
+    trains = job.family.name not in UNTRAINED
+    return entry | {"reduce": trains, "step": trains} | _planned(job) | dict(job.options)
+
+
+def _planned(job: ModelJob) -> dict[str, int]:
+    """What a family that plans by costs takes F, I, W and a message to last: those of the slowest stage, in a unit that it can take."""
+    if "forward" not in job.family.options:
+        return {}
+    times = [job.clock.stage(layers) for layers in job.stages]
+    costs = {
+        "forward": max(entry.forward for entry in times),
+        "input_gradient": max(entry.input_gradient for entry in times),
+        "weight_gradient": max(entry.weight_gradient for entry in times),
+        "lag": _lag(job),
+    }
+    unit = -(-max(costs.values()) // MAX_OPTION)
+    return {name: ticks // unit for name, ticks in costs.items()}
 
 
 def _durations(job: ModelJob) -> dict[str, Any]:
@@ -240,9 +258,13 @@ def _communication(job: ModelJob, stated: Document) -> dict[str, Any]:
     """The longest message of a stage, as a delay, unless the file states one."""
     if set(stated) - {"mode"}:
         return dict(stated)
+    return {**stated, "lag": f"{_lag(job)}ns"}
+
+
+def _lag(job: ModelJob) -> int:
+    """Ticks of the longest message of a stage."""
     ends = [layers[-1] for layers in job.stages if layers and layers[-1].width]
-    lag = max((job.clock.message(layer) for layer in ends), default=0) if job.size.devices > 1 else 0
-    return {**stated, "lag": f"{lag}ns"}
+    return max((job.clock.message(layer) for layer in ends), default=0) if job.size.devices > 1 else 0
 
 
 def _memory(job: ModelJob, entry: Document) -> dict[str, Any]:
@@ -253,7 +275,7 @@ def _memory(job: ModelJob, entry: Document) -> dict[str, Any]:
 
 def _derived(job: ModelJob, explicit: Document) -> Derived:
     parallel, training = job.training.parallel, job.training
-    passes = 1 if job.family.name == "forward-only" else 3
+    passes = 1 if job.family.name in UNTRAINED else 3
     return Derived(
         model=job.network.name,
         hardware=job.machine.hardware.name,

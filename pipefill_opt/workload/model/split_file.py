@@ -20,7 +20,7 @@ from pipefill_opt.workload.main_costs import value_at
 from pipefill_opt.workload.main_schedule import read_schedule
 from pipefill_opt.workload.model.activations import layer_held
 from pipefill_opt.workload.model.durations import KEPT, layer_ticks
-from pipefill_opt.workload.model.main_model import ModelJob, read_model_job
+from pipefill_opt.workload.model.main_model import UNTRAINED, ModelJob, read_model_job
 from pipefill_opt.workload.model.memory import stage_memory
 from pipefill_opt.workload.model.network import Layer
 from pipefill_opt.workload.model.parameters import device_parameters, state_bytes
@@ -112,7 +112,7 @@ def split_of_main(main: Document, folder: Path, objective: Objective, *, file: s
     job = read_model_job({**main, "split": "even"}, folder)
     schedule = _one_pipe(_schedule(job))
     layers = job.network.layers
-    times = tuple(layer_ticks(job.clock, layer) for layer in layers)
+    times = tuple(layer_ticks(job.clock, layer, job.family.name not in UNTRAINED) for layer in layers)
     return SplitSpec(
         source=file,
         schedule=schedule,
@@ -136,8 +136,10 @@ def _model_memory(job: ModelJob, schedule: Schedule) -> LayerMemory:
     states = job.states
     before: Sequence[Layer | None] = (None, *layers)
     static = (state_bytes(device_parameters([layer], training.parallel), training.parallel, states) for layer in layers)
-    live = (layer_held(layer, earlier, training).kept for layer, earlier in zip(layers, before, strict=False))
-    workspace = stage_memory(layers, None, training, states=states).workspace
+    trains = job.family.name not in UNTRAINED
+    kept = (layer_held(layer, earlier, training).kept for layer, earlier in zip(layers, before, strict=False))
+    live = kept if trains else (0 for _ in layers)
+    workspace = stage_memory(layers, None, training, states=states, trains=trains).workspace
     room = hardware.memory - hardware.context - workspace
     return LayerMemory(tuple(static), tuple(live), in_flight(schedule), _rooms(schedule, room))
 
