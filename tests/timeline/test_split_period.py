@@ -71,5 +71,5 @@ def test_said_progress_and_refusals(tmp_path: Path) -> None:
     spec = split_from_document(
         {"main": "job.yaml", "objective": "period"}, file=str(tmp_path / "s.yaml"), folder=tmp_path
     )
-    with pytest.raises(InfeasibleError, match="no split fits: stage 3 has room for 14.78 GiB"):
+    with pytest.raises(InfeasibleError, match=r"no split fits: stage 3 has room for 14\.78 GiB"):
         shortest_period(spec)

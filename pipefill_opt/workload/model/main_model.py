@@ -29,13 +29,12 @@ from pipefill_opt.workload.model.parameters import StateBytes, states_of
 from pipefill_opt.workload.model.roofline import Machine
 from pipefill_opt.workload.model.split_problem import SplitProblem
 from pipefill_opt.workload.model.split_stages import split_layers
+from pipefill_opt.workload.rank_file import UNTRAINED
 from pipefill_opt.workload.split import even
 
 Document = Mapping[str, Any]
 Stages = tuple[tuple[Layer, ...], ...]
 
-UNTRAINED: Final = ("forward-only",)
-"""Families that do not train."""
 MEMORY: Final = {"freed_by_input": "freed_by_I"}
 """Names of files for fields of `Memory`, where they differ."""
 

@@ -20,11 +20,12 @@ from pipefill_opt.workload.main_costs import value_at
 from pipefill_opt.workload.main_schedule import read_schedule
 from pipefill_opt.workload.model.activations import layer_held
 from pipefill_opt.workload.model.durations import KEPT, layer_ticks
-from pipefill_opt.workload.model.main_model import UNTRAINED, ModelJob, read_model_job
+from pipefill_opt.workload.model.main_model import ModelJob, read_model_job
 from pipefill_opt.workload.model.memory import stage_memory
 from pipefill_opt.workload.model.network import Layer
 from pipefill_opt.workload.model.parameters import device_parameters, state_bytes
 from pipefill_opt.workload.model.split_problem import LayerMemory, Objective, SplitProblem
+from pipefill_opt.workload.rank_file import UNTRAINED
 from pipefill_opt.workload.split import even
 
 Document = Mapping[str, Any]
