@@ -35,7 +35,7 @@ def memory_steps(schedule: Schedule, memory: Memory, start: Int64, end: Int64, *
     backward, the activation is freed at F end. The workspace of its stage is there while an action runs. At equal times frees come
     before allocations, so that the size at a time is that after all that happens at it. Raises InputError for sizes past 64 bits.
     """
-    taken, given = _changes(schedule, memory)
+    taken, given = taken_and_given(schedule, memory)
     time = np.stack([start, end], axis=1).ravel()  # on one device these rise: one action runs after the other
     change = np.stack([taken, -given], axis=1).ravel()
     if block:  # F and B of a block start together and end together
@@ -86,7 +86,7 @@ def within_period(steps: MemorySteps, period: int) -> MemorySteps:
     return MemorySteps(first, np.concatenate(times), np.concatenate(sizes))
 
 
-def _changes(schedule: Schedule, memory: Memory) -> tuple[Int64, Int64]:
+def taken_and_given(schedule: Schedule, memory: Memory) -> tuple[Int64, Int64]:
     """Bytes that each action takes at its start, and that it gives back at its end: int64[n] each."""
     kind, stage = schedule.kind, schedule.stage
     activation, by_input, checkpoint, workspace = (

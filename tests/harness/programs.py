@@ -39,8 +39,8 @@ def two_devices(
                 "main_bytes": 100,
                 "fill_bytes": 100,
                 "actions": [
-                    {"work": work, "sends": [0], "allocates": [{"name": "x", "bytes": 60}]},
-                    {"work": work, "waits": [1], "frees": ["x"]},
+                    {"work": work, "sends": [0], "takes": 60},
+                    {"work": work, "waits": [1], "gives": 60},
                 ],
                 "turns": [[visit]],
             },

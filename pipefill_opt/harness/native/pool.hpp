@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
-#include <string>
 
 namespace harness {
 
@@ -22,18 +20,6 @@ public:
     bool take(std::int64_t bytes) { return take(bytes, size_); }
     void give(std::int64_t bytes) { used_ -= bytes; }
 
-    bool take_named(const std::string& name, std::int64_t bytes) {
-        if (!take(bytes)) return false;
-        named_[name] += bytes;
-        return true;
-    }
-    void give_named(const std::string& name) {
-        const auto found = named_.find(name);
-        if (found == named_.end()) return;
-        give(found->second);
-        named_.erase(found);
-    }
-
     std::int64_t size() const { return size_; }
     std::int64_t used() const { return used_; }
     std::int64_t high() const { return high_; }
@@ -42,7 +28,6 @@ private:
     std::int64_t size_;
     std::int64_t used_ = 0;
     std::int64_t high_ = 0;
-    std::map<std::string, std::int64_t> named_;
 };
 
 }  // namespace harness

@@ -20,21 +20,17 @@ namespace harness {
 
 namespace {
 
-struct Allocation {
-    std::string name;
-    std::int64_t bytes;
-};
-
 struct Action {
     Work work;
     std::vector<std::size_t> waits, sends;
-    std::vector<Allocation> allocates;
-    std::vector<std::string> frees;
+    std::int64_t takes, gives;  // bytes of the main pool, at its start and at its end
+    Ns pause;                   // before it
 };
 
 struct Operator {
     Work work;
     std::int64_t memory, held;
+    Ns pause;  // before it
 };
 
 // What runs in a bubble: the one before action `before`, or with the number of actions, the one after the last.
@@ -54,6 +50,7 @@ struct Device {
     std::vector<std::vector<Visit>> turns;  // of each main iteration of the plan
     std::vector<Span*> actions, fills;      // of each iteration
     std::vector<std::size_t> fill_counts;
+    bool claim = false;  // both pools as memory of the device, for the whole run
 };
 
 struct Program {
@@ -97,11 +94,9 @@ Action read_action(const Json& document, std::size_t messages, bool real, const 
         if (document.has(key))
             for (const Json& message : document.find(key).items(where + "." + key))
                 (key[0] == 'w' ? action.waits : action.sends).push_back(index_below(message, messages, where + "." + key));
-    if (document.has("allocates"))
-        for (const Json& item : document.find("allocates").items(where + ".allocates"))
-            action.allocates.push_back({item.at("name", where).text(where + ".allocates"), amount(item, "bytes", where + ".allocates")});
-    if (document.has("frees"))
-        for (const Json& item : document.find("frees").items(where + ".frees")) action.frees.push_back(item.text(where + ".frees"));
+    action.takes = document.has("takes") ? amount(document, "takes", where) : 0;
+    action.gives = document.has("gives") ? amount(document, "gives", where) : 0;
+    action.pause = document.has("pause") ? amount(document, "pause", where) : 0;
     return action;
 }
 
@@ -112,14 +107,15 @@ Visit read_visit(const Json& document, std::size_t actions, const std::string& w
     const std::vector<Json>& items = document.at("operators", where).items(where + ".operators");
     for (std::size_t k = 0; k < items.size(); ++k) {
         const std::string here = where + ".operators[" + std::to_string(k) + "]";
-        visit.operators.push_back({read_work(items[k].at("work", here), here + ".work"), amount(items[k], "memory", here), amount(items[k], "held", here)});
+        visit.operators.push_back({read_work(items[k].at("work", here), here + ".work"), amount(items[k], "memory", here), amount(items[k], "held", here),
+                                   items[k].has("pause") ? amount(items[k], "pause", here) : 0});
     }
     return visit;
 }
 
 Device read_device(const Json& document, std::size_t messages, const std::string& where) {
     Device device{document.at("name", where).text(where + ".name"), document.at("real", where).boolean(where + ".real"), true,
-                  Pool(amount(document, "main_bytes", where)), Pool(amount(document, "fill_bytes", where)), {}, {}, {}, {}, {}};
+                  Pool(amount(document, "main_bytes", where)), Pool(amount(document, "fill_bytes", where)), {}, {}, {}, {}, {}, false};
     const std::vector<Json>& actions = document.at("actions", where).items(where + ".actions");
     for (std::size_t k = 0; k < actions.size(); ++k)
         device.row.push_back(read_action(actions[k], messages, device.real, where + ".actions[" + std::to_string(k) + "]"));
@@ -133,6 +129,8 @@ Device read_device(const Json& document, std::size_t messages, const std::string
                 device.turns.back().push_back(read_visit(visits[k], device.row.size(), turn + "[" + std::to_string(k) + "]"));
         }
     }
+    device.main.take(document.has("main_static") ? amount(document, "main_static", where) : 0);
+    device.claim = document.has("claim") && document.find("claim").boolean(where + ".claim");
     if (!device.real && !device.turns.empty()) throw InputError(where + ".turns: expected none, on a device that is played");
     return device;
 }
@@ -234,8 +232,14 @@ public:
             if (device.here) reserve(device);
     }
 
+    ~Run() {
+        for (void* memory : claimed_) backend_.release(memory);
+    }
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+
     Json answer(Ns deadline) {
-        for (std::size_t d = 0; d < program_.devices.size(); ++d)
+        for (std::size_t d = 0; d < program_.devices.size() && !aborted.load(); ++d)
             if (program_.devices[d].here) prepare(d);
         std::vector<std::thread> threads;
         running_ = program_.devices.size();
@@ -274,6 +278,7 @@ private:
     void prepare(std::size_t d) {
         Device& device = program_.devices[d];
         if (device.real) {
+            if (device.claim && !claim(device)) return;
             streams_.push_back({d, backend_.make_stream(), backend_.make_stream(), backend_.make_event(), backend_.make_event()});
             const Streams& own = streams_.back();
             const auto check = [this, &device](int stream, const Work& work) {
@@ -291,8 +296,17 @@ private:
         ready_[d].store(1);
     }
 
+    bool claim(const Device& device) {
+        const std::int64_t bytes = device.main.size() + device.fill.size();
+        void* const memory = backend_.allocate(static_cast<std::size_t>(bytes));
+        if (memory == nullptr) return fail(device, "device", 0, 0, 0, bytes, 0, 0);
+        claimed_.push_back(memory);
+        return true;
+    }
+
     void run(std::size_t d) {
         if (!program_.devices[d].real) return play(d);
+        if (aborted.load()) return;
         backend_.enter_thread();
         enqueue(d);
         backend_.synchronize(streams(d).main);
@@ -406,18 +420,12 @@ private:
             backend_.wait_flag(own.main, &flags_[message], i + 1);
             lag = std::max(lag, received_lag(message));
         }
-        if (lag != 0) {
-            Work pause;
-            pause.kind = Work::Kind::sleep;
-            pause.loops = lag;
-            backend_.run(own.main, pause, nullptr);
-        }
+        pause(own.main, lag + action.pause);
         if (filling) backend_.wait(own.main, own.after);
-        for (const Allocation& allocation : action.allocates)
-            if (!device.main.take_named(allocation.name, allocation.bytes))
-                return fail(device, "main", i, a, 0, allocation.bytes, device.main.used(), device.main.size());
+        if (!device.main.take(action.takes))
+            return fail(device, "main", i, a, 0, action.takes, device.main.used(), device.main.size());
         backend_.run(own.main, action.work, &device.actions[i][a]);
-        for (const std::string& name : action.frees) device.main.give_named(name);
+        device.main.give(action.gives);
         for (const std::size_t message : action.sends) backend_.set_flag(own.main, &flags_[message], i + 1);
         return true;
     }
@@ -429,11 +437,20 @@ private:
             const std::int64_t bytes = entry.held + entry.memory;
             if (!device.fill.take(bytes, visit.limit))
                 return fail(device, "fill", i, visit.before, k, bytes, device.fill.used(), std::min(visit.limit, device.fill.size()));
+            pause(stream, entry.pause);
             backend_.run(stream, entry.work, &span[k]);
             device.fill.give(bytes);
         }
         if (visit.leave.kind != Work::Kind::none) backend_.run(stream, visit.leave, nullptr);
         return true;
+    }
+
+    void pause(int stream, Ns duration) {
+        if (duration == 0) return;
+        Work work;
+        work.kind = Work::Kind::sleep;
+        work.loops = duration;
+        backend_.run(stream, work, nullptr);
     }
 
     bool fail(const Device& device, const char* pool, std::size_t i, std::size_t before, std::size_t entry, std::int64_t asked,
@@ -493,6 +510,7 @@ private:
     Flag* done_ = nullptr;
     Flag* ready_ = nullptr;
     std::vector<Streams> streams_;
+    std::vector<void*> claimed_;
     Failure failure_;
     Post post_;
     std::mutex mutex_;
