@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from paper_repro import pipefill_bubbles
-from paper_repro.models import fit, pipefill_days, throughput
+from paper_repro.models import fit, pipefill_days, throughput, zero_bubble
 from paper_repro.targets import Target, report
 
 
@@ -55,6 +55,11 @@ def test_default_coefficients_are_near_the_fitted_ones() -> None:
 def test_pipefill_days(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert pipefill_days.main(["-o", str(tmp_path)]) == 0
     assert "0 of 8 targets missed" in capsys.readouterr().out
+
+
+def test_zero_bubble(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert zero_bubble.main(["-o", str(tmp_path)]) == 0
+    assert "0 of 36 targets missed" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

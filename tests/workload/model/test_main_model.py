@@ -67,6 +67,22 @@ def test_every_family(name: str) -> None:
     assert steps == (0 if name == "forward-only" else 4)
 
 
+def test_a_family_that_plans_gets_the_costs_of_the_job() -> None:
+    main = job(schedule={"family": "zb-greedy", "cap": 8}, boundary="flow")
+    assert main.derived is not None
+    entry = main.derived.document["schedule"]
+    assert [entry[key] for key in ("forward", "input_gradient", "weight_gradient", "lag")] == [
+        *(max(kinds(main)[name]) for name in ("F", "I", "W")),
+        main.communication.lag,
+    ]
+    stated = job(schedule={"family": "zb-greedy", "cap": 8, "forward": 1, "input_gradient": 1, "weight_gradient": 1})
+    assert stated.derived is not None
+    assert stated.derived.document["schedule"]["forward"] == 1
+    slow = job(microbatch=16, sequence=65536, hardware="l20", schedule={"family": "zb-greedy"})
+    assert slow.derived is not None
+    assert max(kinds(slow)["F"]) > 10**9 >= slow.derived.document["schedule"]["forward"], "in a coarser unit"
+
+
 def test_virtual_stages_interleave() -> None:
     main = job(parallel={"tp": 2, "pp": 4, "dp": 2, "vp": 3})
     assert (main.schedule.name, main.schedule.stages) == ("interleaved-1f1b", 12)
