@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from math import floor
 from typing import Final
 
-from pipefill_opt.solve.allocate import Allocation, DeviceSolver, MasterSolver
+from pipefill_opt.solve.allocate import DeviceSolver, MasterSolver
 from pipefill_opt.solve.device import Compiled, DeviceProblem, DeviceResult
 from pipefill_opt.solve.generation.search import generate
 from pipefill_opt.solve.greedy import Choice
@@ -28,62 +29,88 @@ def search_generation(
     known: tuple[int, Sequence[Choice]] | None = None,
 ) -> Answer:
     """The best plan over every H, from `known` (H, devices) on. Where H is open, the longest one comes first, with a bound for all."""
-    proved: dict[DeviceProblem, DeviceResult] = {}
-    best = Answer((), lengths(compiled)[0], Fraction(0), Fraction(0), "", Reason.PROVED)
-    if known is not None:
-        best = replace(best, choices=tuple(known[1]), iterations=known[0], value=rate(known[1], known[0]))
-
-    def attempt(iterations: int, part: Watch, *, every: bool) -> Allocation:
-        return generate(
-            compiled,
-            iterations,
-            solve_device,
-            solve_master,
-            part,
-            start=known[1] if known is not None and known[0] == iterations else (),
-            known=proved,
-            beat=floor(best.value * iterations),
-            tell=_teller(compiled, watch, best.value, iterations),
-            every=every,
-        )
-
-    open_lengths = list(lengths(compiled))[::-1]
-    if len(open_lengths) == 1:
-        return _better(best, attempt(open_lengths[0], watch, every=False), open_lengths[0])
-    longest = open_lengths[0]
-    first = attempt(longest, _share(watch, 2), every=True)
-    best = _better(best, first, longest)
-    every, origin = Fraction(first.bound, longest), first.origin
-    bounds = dict.fromkeys(open_lengths, (every, origin))
-    reason = Reason.PROVED
-    while open_lengths and best.value < every and watch.ended() is None:
-        if every - best.value <= watch.limits.gap * max(1 / compiled.unit, best.value):
-            reason = Reason.GAP_LIMIT
-            break
-        left = []
-        for position, iterations in enumerate(open_lengths):
-            if watch.ended() is not None:
-                left += open_lengths[position:]
+    every_length = list(lengths(compiled))[::-1]
+    longest = every_length[0]
+    search = _Lengths(compiled, solve_device, solve_master, watch, known)
+    if len(every_length) == 1:
+        return search.attempt(longest, watch, every=False)
+    begun = watch.seconds()
+    search.attempt(longest, _share(watch, 2), every=True)
+    usual = max(SHORTEST_SHARE, watch.seconds() - begun)
+    search.bounds = dict.fromkeys(every_length, search.bounds[longest])
+    left = every_length
+    while left and not search.met() and watch.ended() is None:
+        turn = left if watch.limits.time is None else left[: max(1, int((watch.limits.time - watch.seconds()) / usual))]
+        left = left[len(turn) :]
+        for position, iterations in enumerate(turn):
+            if search.met() or watch.ended() is not None:
+                left = turn[position:] + left
                 break
-            found = attempt(iterations, _share(watch, len(open_lengths) - position), every=False)
-            best = _better(best, found, iterations)
-            bounds[iterations] = min(bounds[iterations], (Fraction(found.bound, iterations), found.origin))
+            found = search.attempt(iterations, _share(watch, len(turn) - position), every=False)
             if found.reason is Reason.TIME_LIMIT:
                 left.append(iterations)
-            elif found.reason is not Reason.PROVED:
-                reason = found.reason
-        open_lengths = left
-        every, origin = max(bounds.values())
-    reason = watch.ended() or reason if open_lengths else reason
-    return replace(best, bound=max(every, best.value), origin=origin, reason=reason)
+    return search.answer(watch.ended() or (Reason.GAP_LIMIT if search.met() else search.reason))
 
 
-def _better(best: Answer, found: Allocation, iterations: int) -> Answer:
-    """The better of an answer and what was found for one H; the bound is the latter's."""
-    value, bound = Fraction(found.value, iterations), Fraction(found.bound, iterations)
-    if value >= best.value:
-        best = replace(best, choices=found.choices, iterations=iterations, value=value)
-    return replace(best, bound=max(bound, best.value), origin=found.origin, reason=found.reason)
+class _Lengths:
+    """The best plan so far, and by H a proven bound on value per main iteration with its origin."""
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        solve_device: DeviceSolver,
+        solve_master: MasterSolver,
+        watch: Watch,
+        known: tuple[int, Sequence[Choice]] | None,
+    ) -> None:
+        self.compiled = compiled
+        self.solvers = (solve_device, solve_master)
+        self.watch = watch
+        self.known = known
+        self.proved: dict[DeviceProblem, DeviceResult] = {}
+        self.bounds: dict[int, tuple[Fraction, str]] = {}
+        self.iterations, self.choices = known if known is not None else (lengths(compiled)[0], ())
+        self.value = rate(self.choices, self.iterations)
+        self.reason = Reason.PROVED
+
+    def attempt(self, iterations: int, part: Watch, *, every: bool) -> Answer:
+        """Search one H within a part of the time; every: for a bound on all."""
+        found = generate(
+            self.compiled,
+            iterations,
+            *self.solvers,
+            part,
+            start=self.known[1] if self.known is not None and self.known[0] == iterations else (),
+            known=self.proved,
+            beat=floor(self.value * iterations),
+            tell=partial(self.tell, iterations),
+            every=every,
+        )
+        if rate(found.choices, iterations) > self.value:
+            self.iterations, self.choices = iterations, found.choices
+            self.value = rate(found.choices, iterations)
+        bound = (Fraction(found.bound, iterations), found.origin)
+        self.bounds[iterations] = min(self.bounds.get(iterations, bound), bound)
+        if found.reason is not Reason.PROVED:
+            self.reason = found.reason
+        return self.answer(found.reason)
+
+    def met(self) -> bool:
+        """Whether the value is near enough to the bound."""
+        bound = max(self.bounds.values())[0]
+        return bound - self.value <= self.watch.limits.gap * max(1 / self.compiled.unit, self.value)
+
+    def answer(self, reason: Reason) -> Answer:
+        """The best plan with the bound for every H."""
+        bound, origin = max(self.bounds.values())
+        return Answer(tuple(self.choices), self.iterations, self.value, max(bound, self.value), origin, reason)
+
+    def tell(self, iterations: int, value: int, bound: int, note: str) -> None:
+        """Reports progress in the objective's own measure, over every H."""
+        news = max(self.value, Fraction(value, iterations))
+        others = max((own for h, (own, _) in self.bounds.items() if h != iterations), default=Fraction(0))
+        top = max(news, others, Fraction(bound, iterations))
+        self.watch.report(news * self.compiled.unit, top * self.compiled.unit, f"H = {iterations}, {note}")
 
 
 def _share(watch: Watch, parts: int) -> Watch:
@@ -92,14 +119,3 @@ def _share(watch: Watch, parts: int) -> Watch:
     if limits.time is not None and parts > 1:
         limits = replace(limits, time=max(SHORTEST_SHARE, limits.time / parts))
     return Watch(limits)
-
-
-def _teller(compiled: Compiled, watch: Watch, value: Fraction, iterations: int) -> Callable[[int, int, str], None]:
-    """Reports progress in the objective's own measure."""
-
-    def tell(own: int, bound: int, note: str) -> None:
-        news = max(value, Fraction(own, iterations))
-        top = max(news, Fraction(bound, iterations))
-        watch.report(news * compiled.unit, top * compiled.unit, f"H = {iterations}, {note}")
-
-    return tell

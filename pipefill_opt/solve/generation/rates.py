@@ -17,31 +17,50 @@ from pipefill_opt.solve.device import Chain, DeviceProblem
 from pipefill_opt.solve.grid import Grid, fits_grid, grid_size
 from pipefill_opt.solve.monotone import relax
 
-SWEEPS: Final = 8
-"""Main iterations swept at most; more hardly help."""
+QUICK: Final = 8
+"""Main iterations swept at a first look."""
+LONG: Final = 64
+"""Main iterations swept at most."""
+STILL: Final = Fraction(9999, 10_000)
+"""A bound that twice as many sweeps lower by less stays as it is."""
 MOST_STEPS: Final = 200_000_000
 """Steps of one sweep, about half a second; devices that need more are left alone."""
+LONG_STEPS: Final = 1_000_000_000
+"""Steps of all sweeps at most, where they are more than a first look."""
 
 
-def rate_limit(device: DeviceProblem, target: Fraction, ended: Callable[[], object | None]) -> Fraction | None:
-    """A bound on value / H over all H; None where it would take too long. The search stops early once the bound is at most `target`."""
+def rate_limit(
+    device: DeviceProblem, target: Fraction, ended: Callable[[], object | None], *, quick: bool = False
+) -> Fraction | None:
+    """A bound on value / H over all H; None where it would take too long. The search stops early once the bound is at most `target`.
+
+    quick: a first look only.
+    """
     device = replace(device, iterations=1)
-    if not device.repeat or not device.rooms or not fits_grid(device) or grid_size(device)[1] > MOST_STEPS:
+    if not device.repeat or not device.rooms or not fits_grid(device):
         return None
+    steps = grid_size(device)[1]
+    if steps > MOST_STEPS:
+        return None
+    sweeps = QUICK if quick else max(QUICK, min(LONG, LONG_STEPS // max(1, steps)))
     grid = Grid(relax(device))
     lap = tuple(sum(slot.value) for slot in device.slots)
     first = last = grid.table([_smooth(slot) for slot in device.slots])
     best: Fraction | None = None
-    for k in range(1, SWEEPS + 1):
+    before: Fraction | None = None
+    for k in range(1, sweeps + 1):
         swept = grid.sweep(last, lap, lambda: ended() is not None)
         if swept is None:
             break
         found = min(Fraction(int((swept - last).max())), Fraction(int((swept - first).max()), k))
-        improved = best is None or found < best * Fraction(9999, 10000)
         best = found if best is None else min(best, found)
         last = swept
-        if best <= target or not improved:
+        if best <= target:
             break
+        if k & (k - 1) == 0:
+            if before is not None and best > before * STILL:
+                break
+            before = best
     return best
 
 

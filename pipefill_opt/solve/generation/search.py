@@ -33,10 +33,14 @@ LOOKED_AT: Final = 400
 """Offers of a group whose bounds are tightened in one round."""
 TAKEN: Final = 8
 """Sets of a group that enter the master in one round."""
-SLACK: Final = 1e-9
-"""Relative: a set must be worth so much more than its price to enter the master."""
+SLACK: Final = (0.01, 0.002, 1e-9)
+"""Relative: by how much more than its price a set must be worth to enter the master; less and less, each time nothing enters any more."""
 ROUGH: Final = (Fraction(1, 200), Fraction(1, 2000), Fraction(0))
 """Gaps at which the search of a device ends, the first, the second and any further time."""
+PLANS_EVERY: Final = 5
+"""Rounds after which the devices in use are solved, though the prices still move: for an incumbent. The first time before any round."""
+FIRST_SECONDS: Final = 1.0
+"""Seconds that the first plans get at the least, however short the limit."""
 SHORTEST_SHARE: Final = 0.5
 """Seconds that a device search gets at the least, of a limited time."""
 
@@ -96,6 +100,7 @@ class Search:
         self.solve_device = solve_device
         self.solve_master = solve_master
         self.watch = watch
+        self.patient = watch.at_least(FIRST_SECONDS)
         self.known = known
         self.tell = tell
         self.every = every
@@ -110,8 +115,9 @@ class Search:
         self.prices = Prices.rounded([0.0] * len(self.copies))
         self.tops = [Fraction(0)] * len(self.groups)
         self.best = Incumbent(self.counts, self.copies, solve_master)
-        self.rated: set[Key] = set()
+        self.rated: dict[Key, int] = {}
         self.rounds = 0
+        self.stage = 0
         self.step = _step(compiled)
 
     # Setting out
@@ -161,6 +167,8 @@ class Search:
             relaxed = self.relaxed()
             if relaxed is None:
                 return self.finish(beat)
+            if self.rounds % PLANS_EVERY == 0:
+                self.evaluated(relaxed, fresh=True)
             self.rounds += 1
             new = self.priced(relaxed)
             self.news(f"round {self.rounds}: {new} new of {len(self.columns)} sets of residents")
@@ -170,7 +178,9 @@ class Search:
             if ended is not None:
                 return ended
             if not self.evaluated(relaxed):
-                return self.finish(beat)
+                if self.stage + 1 == len(SLACK):
+                    return self.finish(beat)
+                self.stage += 1
 
     def finished(self, beat: int) -> Reason | None:
         """Why to stop now, if so."""
@@ -203,7 +213,7 @@ class Search:
         tops: list[Fraction] = []
         new = 0
         for g, sets in enumerate(self.sets):
-            threshold = float(relaxed.device[g]) + SLACK * max(1.0, float(relaxed.device[g]))
+            threshold = float(relaxed.device[g]) * (1 + SLACK[self.stage]) + SLACK[-1]
             top, fresh = self.offered(g, sets, prices, threshold)
             new += fresh
             tops.append(top)
@@ -242,15 +252,21 @@ class Search:
         price = prices.of(sets.usage(row))
         if sets.upper(row) - price <= threshold:
             return False
-        if key not in self.rated and self.compiled.problem.repeat:
-            self.rated.add(key)
-            target = (price + Fraction(threshold)) / self.iterations
-            limit = rate_limit(self.device(key), target, self.watch.ended)
-            if limit is not None and limit * self.iterations < sets.upper(row):
-                total = limit * self.iterations
-                sets.tighten(row, ceil(total) if self.every else floor(total))
-                self.origins.add("value iteration")
+        self.rate(key, (price + Fraction(threshold)) / self.iterations)
         return float(sets.upper(row) - price) > threshold
+
+    def rate(self, key: Key, target: Fraction) -> None:
+        """Bound what a set is worth an iteration, the first time with a quick look down to `target`, the second time as far as it goes."""
+        times = self.rated.get(key, 0)
+        if times == 2 or not self.compiled.problem.repeat:
+            return
+        self.rated[key] = times + 1
+        limit = rate_limit(self.device(key), Fraction(0) if times else target, self.watch.ended, quick=not times)
+        sets, row = self.sets[key[0]], key[1]
+        if limit is not None and limit * self.iterations < sets.upper(row):
+            total = limit * self.iterations
+            sets.tighten(row, ceil(total) if self.every else floor(total))
+            self.origins.add("value iteration")
 
     def news(self, note: str) -> None:
         """Tell the best value and the bound."""
@@ -261,17 +277,17 @@ class Search:
 
     # Devices
 
-    def evaluated(self, relaxed: Relaxed) -> bool:
-        """Solve the devices that the master uses; False if none is left to solve."""
+    def evaluated(self, relaxed: Relaxed, *, fresh: bool = False) -> bool:
+        """Solve the devices that the master uses; False if none is left to solve. fresh: only those that never were."""
         weight = {
             key: float(number)
             for key, number in zip(self.columns, relaxed.number.tolist(), strict=True)
             if number > 1e-9
         }
-        wanted = [key for key in weight if self.is_open(key)]
+        wanted = [key for key in weight if self.is_open(key) and not (fresh and key in self.facts)]
         wanted.sort(key=lambda key: (-weight[key] * self.sets[key[0]].float_upper(key[1]), key))
         for position, key in enumerate(wanted):
-            if self.watch.ended() is None:
+            if (self.patient if fresh and not self.rounds else self.watch).ended() is None:
                 self.evaluate(key, len(wanted) - position)
             if position % 10 == 9:
                 self.news(f"{position + 1} of {len(wanted)} devices in use solved")
@@ -296,10 +312,13 @@ class Search:
         known.times += 1
         hint = known.result.plan if known.result is not None else None
         result = self.solved(device, limits, hint)
-        known.closed = result.proved or self.every or result.reason not in (Reason.GAP_LIMIT, Reason.TIME_LIMIT)
-        known.closed = known.closed or known.times > len(ROUGH) or (known.times == len(ROUGH) and gap == 0)
+        known.closed = result.proved or result.reason not in (Reason.GAP_LIMIT, Reason.TIME_LIMIT)
+        known.closed = known.closed or known.times >= (2 if self.every else len(ROUGH))
         self.keep(key, result)
-        if not self.every and result.bound < self.sets[g].upper(row):
+        if self.every:
+            self.rated[key] = 1
+            self.rate(key, Fraction(0))
+        elif result.bound < self.sets[g].upper(row):
             self.sets[g].tighten(row, result.bound)
             self.origins.add(result.origin)
 
