@@ -10,7 +10,7 @@ from typing import Any
 from pipefill_opt.report.tables import csv_text, percent, text_table
 from pipefill_opt.schedule.actions import Pair
 from pipefill_opt.traces.measured import Entry, Measured
-from pipefill_opt.traces.prediction import StepPrediction, difference_of_steps
+from pipefill_opt.traces.prediction import MOST, StepPrediction, difference_of_steps
 from pipefill_opt.traces.summary import (
     idle_by_device,
     idle_share,
@@ -75,13 +75,15 @@ def measured_text(measured: Measured, predictions: Sequence[StepPrediction]) -> 
         shown = f"median {format_time(median(lags))}, {format_time(min(lags))} to {format_time(max(lags))}"
         lines += [f"messages that were waited for: {len(lags)}, {shown}", ""]
     lines += text_table(("step", "rank", "length", "idle", "share", "of it REDUCE, STEP"), _step_rows(measured))
+    if len(measured.steps) > MOST:
+        lines.append(f"({len(measured.steps) - MOST} more)")
     lines += prediction_lines(predictions)
     return "\n".join(lines) + "\n"
 
 
 def _step_rows(measured: Measured) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
-    for step in measured.steps:
+    for step in measured.steps[:MOST]:
         of_devices = zip(measured.ranks, step.windows, idle_by_device(step), sync_by_device(step), strict=True)
         for rank, (start, end), idle, sync in of_devices:
             share = percent(idle / (end - start)) if end > start else "-"

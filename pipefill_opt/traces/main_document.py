@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipefill_opt.errors import InputError
@@ -12,15 +12,19 @@ from pipefill_opt.traces.summary import StepTimes, median, step_times
 
 
 def main_document(
-    measured: Measured, *, count_gaps: bool = False, memory: Mapping[str, Any] | None = None
+    measured: Measured,
+    *,
+    count_gaps: bool = False,
+    memory: Mapping[str, Any] | None = None,
+    times: Sequence[StepTimes] | None = None,
 ) -> dict[str, Any]:
     """A MAIN document: medians over the steps, ns. `memory` is taken as it is, since a trace does not tell it.
 
     count_gaps: each action also gets the time behind it in which its device neither runs an action nor waits for a message (the
     loss, launches); what comes before a device's first action goes to that one, what comes after its last one becomes STEP.
-    Raises InputError where stages are missing.
+    times: those of the steps, where they are known already. Raises InputError where stages are missing.
     """
-    times = [step_times(step) for step in measured.steps]
+    times = times or [step_times(step) for step in measured.steps]
     rows = [list(row) for row in measured.steps[0].order]
     placement = _placement(rows, measured)
     singles: dict[str, list[int]] = {}
@@ -57,7 +61,7 @@ def main_document(
     return document
 
 
-def _wide(values: list[int], times: list[StepTimes]) -> list[int]:
+def _wide(values: list[int], times: Sequence[StepTimes]) -> list[int]:
     return values * len(times) if len(values) == 1 else values
 
 
