@@ -131,7 +131,9 @@ def _result(process: subprocess.Popen[str], output: str, talk: str) -> Document:
     if process.returncode == InputError.exit_code:
         raise InputError(said, where="harness")
     if process.returncode < 0 or process.returncode > 128:
-        raise InterruptedRunError(f"the harness was stopped by signal {abs(process.returncode) % 128}; there is no result")
+        raise InterruptedRunError(
+            f"the harness was stopped by signal {abs(process.returncode) % 128}; there is no result"
+        )
     if process.returncode != 0:
         raise DeviceError(f"the harness failed: {said or 'no reason given'}")
     document: Document = json.loads(output)
