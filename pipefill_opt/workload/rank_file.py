@@ -63,13 +63,20 @@ class Candidate:
 
 def read_rank(path: Path | str) -> RankSpec:
     """The SPEC of a file (YAML or JSON). Raises InputError."""
-    return rank_from_document(read_document(path, "rank"), file=str(path))
+    return rank_from_document(read_document(path, "rank"), file=str(path), folder=Path(path).parent)
 
 
-def rank_from_document(document: Document, *, file: str = "") -> RankSpec:
-    """The SPEC of a parsed document. `file` names its origin in errors. Raises InputError."""
+def rank_from_document(document: Document, *, file: str = "", folder: Path | str = ".") -> RankSpec:
+    """The SPEC of a parsed document; a MAIN file that it names is looked for in `folder`. `file` names its origin in errors.
+
+    Raises InputError.
+    """
     check(document, "rank", file=file)
     try:
+        if "main" in document:
+            from pipefill_opt.workload.model.rank_model import rank_document
+
+            document = rank_document(document, Path(folder))
         return _spec(document, file)
     except InputError as error:
         raise error.located(file=file) from None

@@ -230,7 +230,7 @@ def _planned(job: ModelJob) -> dict[str, int]:
         "forward": max(entry.forward for entry in times),
         "input_gradient": max(entry.input_gradient for entry in times),
         "weight_gradient": max(entry.weight_gradient for entry in times),
-        "lag": _lag(job),
+        "lag": lag(job),
     }
     unit = -(-max(costs.values()) // MAX_OPTION)
     return {name: ticks // unit for name, ticks in costs.items()}
@@ -257,10 +257,10 @@ def _communication(job: ModelJob, stated: Document) -> dict[str, Any]:
     """The longest message of a stage, as a delay, unless the file states one."""
     if set(stated) - {"mode"}:
         return dict(stated)
-    return {**stated, "lag": f"{_lag(job)}ns"}
+    return {**stated, "lag": f"{lag(job)}ns"}
 
 
-def _lag(job: ModelJob) -> int:
+def lag(job: ModelJob) -> int:
     """Ticks of the longest message of a stage."""
     ends = [layers[-1] for layers in job.stages if layers and layers[-1].width]
     return max((job.clock.message(layer) for layer in ends), default=0) if job.size.devices > 1 else 0
