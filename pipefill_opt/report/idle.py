@@ -25,6 +25,11 @@ def _both(device: DeviceTimes) -> Iterator[StreamTimes]:
     yield from device.unions
 
 
+def _shown(device: DeviceTimes) -> list[StreamTimes]:
+    """Every stream, and the unions of more than one."""
+    return [*device.streams, *(times for times in device.unions if len(times.streams) > 1)]
+
+
 def idle_text(devices: Sequence[DeviceTimes]) -> Iterator[str]:
     """For people: busy and idle time of every stream and union, gaps by length and by cause."""
     lines: list[str] = []
@@ -44,19 +49,22 @@ def idle_text(devices: Sequence[DeviceTimes]) -> Iterator[str]:
                 format_time(times.idle_within),
                 str(len(times.gaps)),
             )
-            for times in _both(device)
+            for times in _shown(device)
         ]
         lines += [*text_table(header, rows), ""]
-        lines += _class_lines("gaps by length", device, [times.by_length for times in _both(device)])
-        lines += _class_lines("time between by cause", device, [times.by_cause for times in _both(device)])
+        lines += _class_lines("gaps by length", device, [times.by_length for times in _shown(device)])
+        lines += _class_lines("time between by cause", device, [times.by_cause for times in _shown(device)])
     yield "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _class_lines(title: str, device: DeviceTimes, classes: Sequence[Sequence[GapClass]]) -> list[str]:
     header = (title, *(each.name for each in classes[0]))
     rows = [
-        (f"{_name(times)} ({times.work})", *(f"{each.count}: {format_time(each.ticks)}" for each in of_stream))
-        for times, of_stream in zip(_both(device), classes, strict=True)
+        (
+            f"{_name(times)} ({times.work})",
+            *(f"{each.count}: {format_time(each.ticks)}" if each.count else "-" for each in of_stream),
+        )
+        for times, of_stream in zip(_shown(device), classes, strict=True)
     ]
     return [*text_table(header, rows), ""]
 

@@ -21,7 +21,8 @@ def main_document(
     """A MAIN document: medians over the steps, ns. `memory` is taken as it is, since a trace does not tell it.
 
     count_gaps: each action also gets the time behind it in which its device neither runs an action nor waits for a message (the
-    loss, launches); what comes before a device's first action goes to that one, what comes after its last one becomes STEP.
+    loss, launches); what comes before a device's first action goes to that one, what comes after the last one of all devices
+    becomes STEP.
     times: those of the steps, where they are known already. Raises InputError where stages are missing.
     """
     times = times or [step_times(step) for step in measured.steps]

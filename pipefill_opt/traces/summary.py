@@ -15,7 +15,7 @@ class StepTimes:
     """ns of one step. durations: by device and entry. after: what comes behind a run that is neither a run nor waiting for a message.
 
     lags: from a producer's end to the start of the consumer that waited for it. head: from the step's start to the first run, on
-    devices that need no message for it (else 0); tail: from the last run to the step's end.
+    devices that need no message for it (else 0); tail: from the last run of all devices to the step's end.
     """
 
     durations: dict[tuple[int, Entry], int]
@@ -38,6 +38,7 @@ def step_times(step: Step) -> StepTimes:
     last = max(action.stage for action in place)
     after: dict[tuple[int, Entry], int] = {}
     lags, head, tail = [], [], []
+    latest = max(run.end for row in step.rows for run in row)
     for device, (row, window) in enumerate(zip(step.rows, step.windows, strict=True)):
         head.append(0 if _arrivals(row[0], device, place, last) else max(0, row[0].start - window[0]))
         ready = window[0]
@@ -49,7 +50,7 @@ def step_times(step: Step) -> StepTimes:
             elif before is not None:
                 after[device, before.action] = max(0, run.start - ready)
             before, ready = run, max(ready, run.end)
-        tail.append(max(0, window[1] - ready))
+        tail.append(max(0, window[1] - latest))
     durations = {(device, run.action): run.end - run.start for device, row in enumerate(step.rows) for run in row}
     return StepTimes(durations, after, tuple(lags), tuple(head), tuple(tail))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipefill_opt.cli.traces import Bar
-from tests.cases import cases_folder
+from tests.cases import ROOT, cases_folder
 from tests.cli.samples import Shell
 from tests.traces.nsys_file import Kernel, write_nsys
 from tests.traces.synthetic import US, pipeline, write_traces
@@ -169,3 +169,9 @@ def test_memory_of_a_large_trace_stays_small(tmp_path: Path) -> None:
         peaks.append(int(ran.stderr.split()[-2]) / 1024)
     assert path.stat().st_size > 28_000_000
     assert peaks[1] - peaks[0] < 20
+
+
+def test_the_howto_s_measured_file_is_what_its_first_command_writes(shell: Shell) -> None:
+    inputs = ROOT / "docs" / "howto" / "inputs"
+    words = ("--unit", "us", "--skip", "1", "--count-gaps", "--capacity", "16GiB", "--used", "9GiB")
+    assert shell("import", "intervals", inputs / "timers.csv", *words).out == (inputs / "measured.json").read_text()
