@@ -5,7 +5,8 @@ gain: the price of what it does less what that costs. Of a device's unit of time
 no more than the best *stream* at t, the gain of a copy spread over its share (`shares`): (p x factor - cost - slope x t) / share.
 So the bound needs no plan and no integers: it holds for every plan, with copies side by side, preempted or moved.
 
-Gains are lines in t, so their upper envelope is convex between two edges of windows: the trapezoid is an upper bound of its sum.
+A unit's gain is that at its middle. Gains are lines in t, so their upper envelope is convex between two edges of windows: the mean of its
+first and last unit is an upper bound of the mean of all.
 """
 
 from __future__ import annotations
@@ -83,9 +84,9 @@ class Fluid:
             height_of = int((prices[stream.job] * stream.factor - stream.cost) * scale)
             rows.append([height_of << SHIFT, int(stream.slope * scale) << SHIFT, int(stream.share * scale)])
         level, slope, share = (np.array([row[k] for row in rows], dtype=object)[:, None] for k in range(3))
-        height = -((slope * self.edges.astype(object) - level) // share)
-        left = np.where(self.open, height[:, :-1], 0).max(axis=0)
-        right = np.where(self.open, height[:, 1:], 0).max(axis=0)
+        begin, end = 2 * self.edges[:-1].astype(object) + 1, 2 * self.edges[1:].astype(object) - 1
+        left = np.where(self.open, -((slope * begin - 2 * level) // (2 * share)), 0).max(axis=0)
+        right = np.where(self.open, -((slope * end - 2 * level) // (2 * share)), 0).max(axis=0)
         total = sum(
             int(n) * (max(0, int(a)) + max(0, int(b))) for n, a, b in zip(self.length, left, right, strict=True)
         )

@@ -16,7 +16,7 @@ from pipefill_opt.solve.life.generation import Answer, Master
 from pipefill_opt.solve.life.incumbent import Incumbent
 from pipefill_opt.solve.life.modes import Mode
 from pipefill_opt.solve.life.pricing import Pricing
-from pipefill_opt.solve.life.rounding import dive
+from pipefill_opt.solve.life.rounding import dive, with_endless
 from pipefill_opt.solve.life.shop import Lives, Piece, Shop, single_piece
 
 Floats = NDArray[np.float64]
@@ -86,7 +86,8 @@ def search_priced(
     if bounds is not None and master.prices is not None:
         prove(bounds, best, master.prices)
     if not best.over() and master.relax():
-        best.keep(shop, dive(shop, master, oracle, offers, best.watch), "lives rounded")
+        lives = dive(shop, master, oracle, offers, best.watch)
+        best.keep(shop, with_endless(shop, lives), "lives rounded")
     if bounds is not None and not best.over() and master.prices is not None:
         polish(bounds, best, master)
 

@@ -8,9 +8,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from pipefill_opt.fill.problem import Objective
 from pipefill_opt.solve.life.dispatch import Offers, dispatch, grouped
 from pipefill_opt.solve.life.generation import Column, Master, Oracle
-from pipefill_opt.solve.life.shop import Life, Lives, Shop
+from pipefill_opt.solve.life.shop import Life, Lives, Shop, single_piece
 from pipefill_opt.solve.watch import Watch
 
 Floats = NDArray[np.float64]
@@ -83,3 +84,21 @@ def complete(shop: Shop, fixed: Sequence[Lives], copies: Floats, counts: Floats,
         ready[entry.class_index] += [entry.life] * entry.count
     lives = dispatch(shop, offers, [int(number) for number in copies], ready)
     return None if lives is None else grouped(lives)
+
+
+def with_endless(shop: Shop, lives: Sequence[Lives] | None) -> list[Lives] | None:
+    """For the on-time value: the lives with all copies without deadline behind them."""
+    free = {j for j, deadline in enumerate(shop.deadline) if deadline is None}
+    if lives is None or shop.objective is not Objective.ON_TIME or not free:
+        return None if lives is None else list(lives)
+    offers: Offers = {}
+    for c, modes in enumerate(shop.modes):
+        for mode in modes:
+            job = mode.residents[0][0]
+            if job in free:
+                offers.setdefault(job, []).append((c, single_piece(shop, mode)))
+    copies = np.array([number if j in free else 0 for j, number in enumerate(shop.copies)], dtype=np.float64)
+    left = np.array(shop.counts, dtype=np.float64)
+    for entry in lives:
+        left[entry.class_index] -= entry.count
+    return complete(shop, lives, copies, left, offers)

@@ -18,6 +18,7 @@ from pipefill_opt.solve.life.dispatch import dispatch, grouped
 from pipefill_opt.solve.life.incumbent import Incumbent, grain
 from pipefill_opt.solve.life.phases import plan_of
 from pipefill_opt.solve.life.priced import offers_of, pieces_of, search_priced
+from pipefill_opt.solve.life.rounding import with_endless
 from pipefill_opt.solve.life.shared import shared_pieces
 from pipefill_opt.solve.life.shares import Shares, shares
 from pipefill_opt.solve.life.shop import Life, Lives, Piece, Shop, ends, open_shop
@@ -109,7 +110,7 @@ def _search(shop: Shop, own: Shares | None, every: Shares, best: Incumbent) -> N
         return
     start = grouped(lives)
     last = int(max((ends(entry.life) for entry in start), default=1))
-    best.keep(shop, _with_endless(shop, start), "list scheduling")
+    best.keep(shop, with_endless(shop, start), "list scheduling")
     scale = shop.turn // every.unit
     if shop.objective is Objective.MAKESPAN:
         if best.bound is None:
@@ -157,14 +158,6 @@ def _horizon(shop: Shop, lives: Sequence[Lives], pieces: Sequence[Sequence[objec
         return max([1, *(deadline for deadline in shop.deadline if deadline is not None)])
     last = max((ends(entry.life) for entry in lives), default=1)
     return last + last // 2 + 1
-
-
-def _with_endless(shop: Shop, lives: Sequence[Lives]) -> list[Lives] | None:
-    """For the on-time value: the lives with all copies without deadline behind them."""
-    free = [j for j, job in enumerate(shop.compiled.problem.jobs) if shop.deadline[j] is None]
-    if shop.objective is not Objective.ON_TIME or not free:
-        return list(lives)
-    return list(lives)
 
 
 def _infeasible(watch: Watch, why: str) -> Solution:
