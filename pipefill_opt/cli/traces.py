@@ -81,6 +81,8 @@ def run_import(arguments: argparse.Namespace) -> int:
     }
     for note in measured.notes:
         print(f"note: {note}", file=sys.stderr)
+    if memory is None:
+        print("note: MAIN has no memory, which `solve` needs: --capacity and --used state it", file=sys.stderr)
     text = json.dumps(document) + "\n"
     if arguments.output is None:
         sys.stdout.write(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from pipefill_opt.report.tables import csv_text, percent, text_table
@@ -74,7 +75,9 @@ def measured_text(measured: Measured, predictions: Sequence[StepPrediction]) -> 
     if lags:
         shown = f"median {format_time(median(lags))}, {format_time(min(lags))} to {format_time(max(lags))}"
         lines += [f"messages that were waited for: {len(lags)}, {shown}", ""]
-    lines += text_table(("step", "rank", "length", "idle", "share", "of it REDUCE, STEP"), _step_rows(measured))
+    lines += text_table(
+        ("step", "rank", "length", "idle", "share", "of it REDUCE, STEP", "messages"), _step_rows(measured)
+    )
     if len(measured.steps) > MOST:
         lines.append(f"({len(measured.steps) - MOST} more)")
     lines += prediction_lines(predictions)
@@ -84,13 +87,14 @@ def measured_text(measured: Measured, predictions: Sequence[StepPrediction]) -> 
 def _step_rows(measured: Measured) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for step in measured.steps[:MOST]:
-        of_devices = zip(measured.ranks, step.windows, idle_by_device(step), sync_by_device(step), strict=True)
-        for rank, (start, end), idle, sync in of_devices:
-            share = percent(idle / (end - start)) if end > start else "-"
-            rows.append(
-                (str(step.number), str(rank), format_time(end - start), format_time(idle), share, format_time(sync))
-            )
-        rows.append((str(step.number), "all", "", "", percent(idle_share(step)), ""))
+        idle, sync = idle_by_device(step), sync_by_device(step)
+        for device, (rank, (start, end)) in enumerate(zip(measured.ranks, step.windows, strict=True)):
+            length = end - start
+            share = percent(Fraction(idle[device], length)) if length else "-"
+            message = format_time(step.communication[device]) if step.communication else "-"
+            times = (format_time(length), format_time(idle[device]), share, format_time(sync[device]), message)
+            rows.append((str(step.number), str(rank), *times))
+        rows.append((str(step.number), "all", "", "", percent(idle_share(step)), "", ""))
     return rows
 
 
@@ -145,6 +149,7 @@ def _step_document(measured: Measured, index: int) -> Mapping[str, Any]:
                 "end": step.windows[device][1],
                 "idle": idle[device],
                 "sync": sync[device],
+                "messages": step.communication[device] if step.communication else None,
                 "runs": [{"action": str(run.action), "start": run.start, "end": run.end} for run in step.rows[device]],
             }
             for device, rank in enumerate(measured.ranks)

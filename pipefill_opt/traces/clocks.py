@@ -1,13 +1,16 @@
 """Put the clocks of ranks together: no message arrives before it is sent.
 
-Whoever needs a message cannot begin before its producer has ended. Where the clocks say otherwise they are moved, each by the mean of the
-least and the most that all messages allow, against the first rank.
+Whoever needs a message cannot begin before its producer has ended. Where the clocks say otherwise they are moved against the
+first rank's: to the middle of what all messages allow, but by no more than twice what is needed. A clock that is far off could
+be anywhere in that range; one that is hardly off is near its edge.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
+from math import floor
 from typing import Final
 
 from pipefill_opt.errors import InputError
@@ -45,12 +48,15 @@ def clock_bounds(ranks: Sequence[RankRuns]) -> dict[tuple[int, int], int]:
 
 
 def clock_offsets(bounds: Bounds, count: int) -> list[int]:
-    """ns to add to each clock: all 0 where the bounds allow it. Raises ValueError with the ranks of a contradiction."""
+    """ns to add to each clock: all 0 where the bounds allow it. Raises ValueError where none keep all bounds."""
     if all(room >= 0 for room in bounds.values()):
         return [0] * count
     highest = _furthest(bounds, count)
     lowest = [-offset for offset in _furthest({(j, i): room for (i, j), room in bounds.items()}, count)]
-    return [(high + low) // 2 for high, low in zip(highest, lowest, strict=True)]
+    middle = [(high + low) // 2 for high, low in zip(highest, lowest, strict=True)]
+    needed = max(Fraction(room, middle[i] - middle[j]) for (i, j), room in bounds.items() if room < 0)
+    share = min(Fraction(1), 2 * needed)
+    return [floor(offset * share) for offset in middle]
 
 
 def _furthest(bounds: Bounds, count: int) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias, TypeVar
 
@@ -43,11 +43,15 @@ class RankRuns:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One complete step: for each device (rank of the pipeline) its runs in order, and its window [start, end)."""
+    """One complete step: for each device (rank of the pipeline) its runs in order, and its window [start, end).
+
+    communication: ns of the window in which a device's messages were on their way or waited for; () if that is not known.
+    """
 
     number: int
     rows: tuple[tuple[Run, ...], ...]
     windows: tuple[Interval, ...]
+    communication: tuple[int, ...] = ()
 
     @property
     def order(self) -> tuple[tuple[Entry, ...], ...]:
@@ -84,6 +88,16 @@ def producer(action: Action, last: int) -> Action | None:
 def step_at(time: int, windows: Mapping[int, Interval]) -> int | None:
     """The step whose window holds a time."""
     return next((number for number, (start, end) in windows.items() if start <= time < end), None)
+
+
+def covered(intervals: Iterable[Interval]) -> int:
+    """Length of the union of intervals in order of start."""
+    total, ready = 0, None
+    for start, end in intervals:
+        begin = start if ready is None else max(start, ready)
+        total += max(0, end - begin)
+        ready = end if ready is None else max(ready, end)
+    return total
 
 
 class _Ranked(Protocol):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pipefill_opt.errors import InputError
 from pipefill_opt.schedule.actions import Kind
 from pipefill_opt.traces.clocks import align_clocks
-from pipefill_opt.traces.measured import STEP, Entry, Interval, Measured, RankRuns, Run, Step, members
+from pipefill_opt.traces.measured import STEP, Entry, Interval, Measured, RankRuns, Run, Step, covered, members
 
 Rows = tuple[tuple[Run, ...], ...]
 Order = tuple[tuple[Entry, ...], ...]
@@ -30,7 +30,7 @@ def measure(ranks: Sequence[RankRuns]) -> Measured:
     kept = [number for number in rows if number not in dropped]
     aligned, moved = align_clocks([_only(rank, kept) for rank in numbered])
     rows = _rows(aligned)
-    steps = tuple(Step(number, rows[number], _windows(aligned, number, rows[number])) for number in kept)
+    steps = tuple(_step(aligned, number, rows[number]) for number in kept)
     return Measured(tuple(rank.rank for rank in ranks), steps, notes + moved)
 
 
@@ -122,7 +122,19 @@ def _only(rank: RankRuns, kept: Sequence[int]) -> RankRuns:
     return replace(rank, runs=tuple(run for run in rank.runs if run.step in kept))
 
 
-def _windows(ranks: Sequence[RankRuns], number: int, rows: Rows) -> tuple[Interval, ...]:
-    """The step on each rank: as the trace marks it, else from the first start to the last end on any rank."""
+def _step(ranks: Sequence[RankRuns], number: int, rows: Rows) -> Step:
+    """The window on each rank: as the trace marks it, else from the first start to the last end on any rank."""
     whole = min(row[0].start for row in rows), max(run.end for row in rows for run in row)
-    return tuple(rank.windows.get(number, whole) for rank in ranks)
+    windows = tuple(rank.windows.get(number, whole) for rank in ranks)
+    if not any(rank.communication for rank in ranks):
+        return Step(number, rows, windows)
+    shares = tuple(_within(rank.communication, window) for rank, window in zip(ranks, windows, strict=True))
+    return Step(number, rows, windows, shares)
+
+
+def _within(intervals: Sequence[Interval], window: Interval) -> int:
+    """How much of the window the intervals cover."""
+    start, end = window
+    return covered(
+        sorted((max(first, start), min(last, end)) for first, last in intervals if first < end and last > start)
+    )

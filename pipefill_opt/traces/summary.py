@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pipefill_opt.schedule.actions import COMPUTE, Action
-from pipefill_opt.traces.measured import Entry, Measured, Run, Step, members, producer
+from pipefill_opt.traces.measured import Entry, Interval, Measured, Run, Step, covered, members, producer
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,28 +78,24 @@ def median(values: Sequence[int]) -> int:
 def idle_by_device(step: Step) -> tuple[int, ...]:
     """Time of the step on each device without work on micro-batches; reductions and optimizer steps are not counted as such."""
     return tuple(
-        end - start - _covered(run for run in row if is_compute(run.action))
+        end - start - covered(_spans(row, compute=True))
         for row, (start, end) in zip(step.rows, step.windows, strict=True)
     )
 
 
 def sync_by_device(step: Step) -> tuple[int, ...]:
     """The part of the idle time in which a device reduces gradients, steps its optimizer, or gathers or frees weights."""
-    return tuple(_covered(row) - _covered(run for run in row if is_compute(run.action)) for row in step.rows)
+    return tuple(covered(_spans(row)) - covered(_spans(row, compute=True)) for row in step.rows)
+
+
+def _spans(row: Sequence[Run], *, compute: bool = False) -> Iterator[Interval]:
+    """The runs of a row as intervals; with `compute`, only work on micro-batches."""
+    return ((run.start, run.end) for run in row if not compute or is_compute(run.action))
 
 
 def idle_share(step: Step) -> Fraction:
     """Idle time of all devices as a share of the step."""
     return Fraction(sum(idle_by_device(step)), sum(end - start for start, end in step.windows))
-
-
-def _covered(runs: Iterator[Run] | Sequence[Run]) -> int:
-    """Length of the union of runs in order of start."""
-    total, ready = 0, 0
-    for run in runs:
-        total += max(0, run.end - max(run.start, ready))
-        ready = max(ready, run.end)
-    return total
 
 
 def spread(values: Sequence[int]) -> int:

@@ -75,7 +75,8 @@ def test_main_on_stdout_and_the_report_on_stderr(shell: Shell) -> None:
     paths = write_traces(shell.folder, pipeline(ONE_F), "own")
     ran = shell("import", "kineto", *paths, "--skip", "1")
     assert json.loads(ran.out)["measured"]["steps"] == [1]
-    assert ran.err.startswith("1 complete steps of 48 actions")
+    assert ran.lines[0] == "note: MAIN has no memory, which `solve` needs: --capacity and --used state it"
+    assert ran.lines[1].startswith("1 complete steps of 48 actions")
     shell.write("main.json", ran.out)
     assert shell("bubbles", "main.json").code == 0
 

@@ -37,6 +37,12 @@ def test_clocks_that_agree_stay() -> None:
     assert made[1].runs[0].start == 10
 
 
+def test_a_small_contradiction_is_moved_by_twice_what_is_needed() -> None:
+    """At least 1 and at most 99 are possible for rank 1, and rank 2 follows it by as much."""
+    assert clock_offsets({(0, 1): -1, (1, 0): 99}, 2) == [0, 2]
+    assert clock_offsets({(0, 1): -1, (1, 0): 99, (1, 2): 0, (2, 1): 0}, 3) == [0, 2, 2]
+
+
 def test_a_contradiction_is_moved_to_the_middle_of_what_is_possible() -> None:
     """Rank 1 is put later by at least 7 (0 -> 1) and at most 15 (1 -> 0)."""
     assert clock_offsets({(0, 1): -7, (1, 0): 15}, 2) == [0, 11]

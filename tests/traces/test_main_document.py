@@ -131,7 +131,7 @@ def test_what_is_shown() -> None:
     assert document["notes"] == ["a note"]
     assert document["actions"][0] == {"action": "0F0", "rank": 0, "median": 15, "spread": 10, "samples": [10, 20]}
     assert document["steps"][0]["ranks"][1] == {
-        "rank": 1, "start": 0, "end": 80, "idle": 54, "sync": 0,
+        "rank": 1, "start": 0, "end": 80, "idle": 54, "sync": 0, "messages": None,
         "runs": [{"action": "1F0", "start": 18, "end": 30}, {"action": "1B0", "start": 33, "end": 47}],
     }  # fmt: skip
     assert [each["step"] for each in document["predictions"]] == [0, 1]

@@ -94,6 +94,14 @@ def test_without_marks_a_step_lasts_from_the_first_start_to_the_last_end_of_any_
     assert found.windows == ((0, 20), (0, 20))
 
 
+def test_messages_count_within_their_step() -> None:
+    runs = (Run(parse_action("0F0"), 0, 10, 4), Run(parse_action("0B0"), 50, 90, 4))
+    messages = ((-5, 3), (20, 40), (30, 45), (95, 120), (300, 310))
+    (found,) = measure([RankRuns(0, "file0", runs, {4: (0, 100)}, messages)]).steps
+    assert found.communication == (3 + 25 + 5,)
+    assert measure([rank(0, "0F0 0B0")]).steps[0].communication == ()
+
+
 def test_steps_at_the_beginning_can_be_left_out() -> None:
     measured = measure([rank(0, "0F0 0B0 0F0 0B0 0F0 0B0")])
     assert [step.number for step in without_first(measured, 1).steps] == [1, 2]
