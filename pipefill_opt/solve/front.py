@@ -18,14 +18,10 @@ from numpy.typing import NDArray
 
 from pipefill_opt.kernels import compiled
 from pipefill_opt.solve.device import Chain
+from pipefill_opt.solve.grid import AXES, Point, Table
 from pipefill_opt.solve.monotone import Relaxed
 from pipefill_opt.solve.reach import reach_alone
 from pipefill_opt.solve.spread import spread
-
-Table = NDArray[np.int64]
-Point = tuple[int, ...]
-AXES: Final = 4
-
 
 MOST_HOPES: Final = 48_000_000
 MOST_STATES: Final = 30_000_000
@@ -49,6 +45,9 @@ class Front:
 
     def __init__(self, relaxed: Relaxed, laps: Sequence[int], worth: Table, hopes: Table) -> None:
         device = relaxed.device
+        self.laps = list(laps)
+        self._relaxed = relaxed
+        self._by_slot = hopes
         self.slots = device.slots
         spans = [most * slot.length for most, slot in zip(laps, self.slots, strict=True)]
         self.order = sorted(range(len(self.slots)), key=lambda s: (spans[s], s))
@@ -69,6 +68,10 @@ class Front:
         self._path = _flat([relaxed.path[self._chosen(bits)] for bits in range(1 << AXES)])
         self._hopes = hopes.transpose(0, *(1 + s for s in self.order)).reshape(len(hopes), -1)
         self._spread: Any = compiled(spread)
+
+    def smaller(self, laps: Sequence[int]) -> Front:
+        """The same for fewer laps."""
+        return Front(self._relaxed, laps, self.worth, self._by_slot)
 
     @property
     def states(self) -> int:

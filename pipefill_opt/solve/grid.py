@@ -1,4 +1,4 @@
-"""Tables over the positions of up to four slots of a monotone device, and T: the backward sweep over a plan's rooms."""
+"""Tables over the positions of up to five slots of a monotone device, and T: the backward sweep over a plan's rooms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pipefill_opt.solve.reach import reach_alone
 
 Table = NDArray[np.int64]
 Point = tuple[int, ...]
-AXES: Final = 4
+AXES: Final = 5
 MOST_ENTRIES: Final = 8_000_000
 MOST_STEPS: Final = 10**10
 """A sweep of so many steps takes about half a minute."""
@@ -48,7 +48,7 @@ def grid_size(device: DeviceProblem) -> tuple[int, int]:
 
 
 class Grid:
-    """A table has one axis a slot, the last ones if there are fewer than four; entry p is a value at positions p.
+    """A table has one axis a slot, the last ones if there are fewer than five; entry p is a value at positions p.
 
     Beyond a slot's length a table goes on by the value of a lap for each lap. core: the part below the lengths.
     """

@@ -44,6 +44,12 @@ class LapPoints:
         """The least value above `low` that is not ruled out; `low` + 1 where the points are not known."""
         return int(self._values[0]) if self.points is not None and len(self._values) else self.low + 1
 
+    def most(self) -> list[int]:
+        """By slot, the most laps of any point that is left (the points must be known, and some be left)."""
+        assert self.points is not None
+        found: list[int] = self.points.max(axis=0).tolist()
+        return found
+
     def best(self) -> Table | None:
         """A point of the highest value, or None if none is left or known."""
         if self.points is None or not len(self.points):

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import accumulate
+from math import prod
 from typing import Final
 
 import numpy as np
@@ -159,19 +160,13 @@ class _Starts:
 
     def make_front(self, points: LapPoints) -> bool:
         """Prepare the search by fronts, if it pays, and try a first start. False if a limit came first."""
-        points_left = points.points
-        if (
-            points_left is None
-            or not len(points_left)
-            or not fits_front(self.relaxed, points_left.max(axis=0).tolist())
-        ):
+        if points.points is None or not len(points.points) or not fits_front(self.relaxed, points.most()):
             return True
         hopes = self.grid.before_each_room(self.worth, self.lap, self.stopped)
         if hopes is None:
             return False
         shape = self.grid.length[self.grid.pad :]
-        worth, hopes = self.worth.reshape(shape), hopes.reshape(-1, *shape)
-        self.front = Front(self.relaxed, points_left.max(axis=0).tolist(), worth, hopes)
+        self.front = Front(self.relaxed, points.most(), self.worth.reshape(shape), hopes.reshape(-1, *shape))
         if self.exact:
             self.by_front((0,) * AXES, (1,) * AXES, points)
         return True
@@ -192,6 +187,9 @@ class _Starts:
         """The front from the highest start of a box: the best plan from there, and a bound on the whole box."""
         assert self.front is not None
         assert points.points is not None
+        laps = points.most()
+        if 2 * prod(most + 1 for most in laps) <= prod(most + 1 for most in self.front.laps):
+            self.front = self.front.smaller(laps)
         first, top = low[self.grid.pad :], tuple(k - 1 for k in beyond[self.grid.pad :])
         worth = points.points @ points.worth
         table, states = self.front.run(top, int(self.front.worth[first]) + points.least)
@@ -201,8 +199,7 @@ class _Starts:
         self.limit[box] = np.minimum(self.limit[box], best)
         fine = np.flatnonzero(self.front.passes(table, top, top, points.points))
         if len(fine) and self.exact:
-            laps = points.points[fine[int(worth[fine].argmax())]]
-            self.keep(top, laps)
+            self.keep(top, points.points[fine[int(worth[fine].argmax())]])
             points.raise_low(self.value)
 
     def keep(self, start: Point, laps: Table) -> None:

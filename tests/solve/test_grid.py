@@ -84,8 +84,8 @@ def test_sweep_ends_when_told() -> None:
 
 
 def test_what_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert fits_grid(device_of(fill_problem(*(job(f"j{k}", (3, 4)) for k in range(4)))))
-    assert not fits_grid(device_of(fill_problem(*(job(f"j{k}", (3, 4)) for k in range(5)))))
+    assert fits_grid(device_of(fill_problem(*(job(f"j{k}", (3, 4)) for k in range(5)))))
+    assert not fits_grid(device_of(fill_problem(*(job(f"j{k}", (3, 4)) for k in range(6)))))
     assert not fits_grid(device_of(fill_problem(*(job(f"j{k}", (1,) * 200) for k in range(4)))))
     assert not fits_grid(device_of(fill_problem(*(job(f"j{k}", (1,)) for k in range(3)), lengths=(1000,))))
     device = device_of(fill_problem(job("a", (3, 4)), job("b", (5,)), lengths=(8, 9)))
