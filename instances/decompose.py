@@ -11,7 +11,7 @@ A ladder of problems, each with one freedom more than the one below; a rung may 
 
 Rungs 2 to 4 are solved by the exact device solver and a minimum-cost flow in whole numbers; rung 5 by `solve`, within the time
 limit; rung 6 is the index. Each rung has its bound; a share is `proved` where value and bound of both its rungs agree. Writes
-ladder.csv (by instance), ladder.md (by family) and the picture; a row stays as long as its instance and its best value do.
+ladder.csv (by instance), ladder.md (by family) and the picture; a row stays as long as its instance, best value and bound do.
 """
 
 from __future__ import annotations
@@ -51,6 +51,11 @@ class Rung:
 
     value: Fraction
     bound: Fraction
+
+    @property
+    def closed(self) -> bool:
+        """Whether the value is proved to be the best."""
+        return self.value == self.bound
 
     def either(self, other: Rung) -> Rung:
         """The better of two problems."""
@@ -170,17 +175,17 @@ def transport(pairs: Sequence[tuple[int, int]], values: Sequence[int], limits: S
     return -int(cost)
 
 
-def mixed(problem: FillProblem, seconds: float) -> Rung:
+def mixed(problem: FillProblem, solver: str, seconds: float) -> Rung:
     """Any jobs on a device."""
     from pipefill_opt.solve.facade import solve
 
-    found = solve(problem, limits=Limits(time=seconds))
+    found = solve(problem, solver=solver, limits=Limits(time=seconds))
     assert found.objective is not None
     assert found.bound is not None
     return Rung(found.objective, found.bound)
 
 
-def ladder(entry: Entry, seconds: float) -> list[Rung]:
+def ladder(entry: Entry, seconds: float, solver: str = "auto") -> list[Rung]:
     """All rungs of one instance of fixed H."""
     problem = read_instance(FOLDER / entry.file)
     iterations = problem.iterations
@@ -190,7 +195,7 @@ def ladder(entry: Entry, seconds: float) -> list[Rung]:
     rungs.append(assigned(single, iterations).above(rungs[-1]))
     whole = Rung(entry.best, entry.bound)
     same = all(len(job.configurations) == 1 for job in problem.jobs)
-    rungs.append((whole if same else mixed(single, seconds)).above(rungs[-1]))
+    rungs.append((whole if same else mixed(single, solver, seconds)).above(rungs[-1]))
     rungs[-1] = Rung(rungs[-1].value, min(rungs[-1].bound, whole.bound))
     rungs.append(whole.above(rungs[-1]))
     return rungs
@@ -215,7 +220,13 @@ class Row:
 
     def proved(self, k: int) -> bool:
         """Whether that is exact."""
-        return all(rung.value == rung.bound for rung in self.rungs[k - 1 : k + 1])
+        return all(rung.closed for rung in self.rungs[k - 1 : k + 1])
+
+    def merged(self, old: Row) -> Row:
+        """The better of two values and of two bounds on each rung but the last."""
+        pairs = zip(self.rungs[:-1], old.rungs[:-1], strict=True)
+        rungs = [Rung(max(a.value, b.value), min(a.bound, b.bound)) for a, b in pairs]
+        return replace(self, rungs=(*rungs, self.rungs[-1]))
 
 
 def to_csv(rows: Sequence[Row]) -> str:
@@ -296,6 +307,8 @@ def main() -> int:
     """Complete ladder.csv, then write table and picture."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--time-limit", type=float, default=20.0, help="seconds for the rung mixing (default: 20)")
+    parser.add_argument("--solver", default="auto", help="for the rung mixing (default: auto)")
+    parser.add_argument("--again", action="store_true", help="repeat rows whose rung mixing is not proved")
     parser.add_argument("families", metavar="FAMILY", nargs="*")
     options = parser.parse_args()
     logging.basicConfig(level=logging.ERROR)
@@ -305,9 +318,16 @@ def main() -> int:
     known = {e.file: known[e.file] for e in entries if e.file in known and known[e.file].instance == e.instance}
     for entry in entries:
         old = known.get(entry.file)
-        if (options.families and entry.family not in options.families) or (old and old.best == entry.best):
+        if options.families and entry.family not in options.families:
             continue
-        known[entry.file] = row = Row(entry.file, entry.instance, entry.best, tuple(ladder(entry, options.time_limit)))
+        if (
+            old
+            and (old.best, old.rungs[-1].bound) == (entry.best, entry.bound)
+            and (old.rungs[4].closed or not options.again)
+        ):
+            continue
+        row = Row(entry.file, entry.instance, entry.best, tuple(ladder(entry, options.time_limit, options.solver)))
+        known[entry.file] = row = row if old is None else row.merged(old)
         gains = ", ".join(
             f"{name} {100 * float(row.gain(k)):.2f} %" for k, name in enumerate(RUNGS) if k and row.rungs[0].value
         )
