@@ -37,6 +37,7 @@ repro: $(STAMP)  ## reproduce published figures
 	$(BIN)/python -m paper_repro.models.throughput -o out/repro
 	$(BIN)/python -m paper_repro.models.pipefill_days -o out/repro
 	$(BIN)/python -m paper_repro.models.zero_bubble -o out/repro
+	$(BIN)/python -m paper_repro.models.fill_jobs -o out/repro
 	$(BIN)/python -m paper_repro.models.parameters -o out/repro
 	$(BIN)/python -m paper_repro.models.activations -o out/repro
 	$(BIN)/python -m paper_repro.models.split -o out/repro

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from paper_repro import pipefill_bubbles
-from paper_repro.models import fit, pipefill_days, throughput, zero_bubble
+from paper_repro.models import fill_jobs, fit, pipefill_days, throughput, zero_bubble
 from paper_repro.targets import Target, report
 
 
@@ -35,8 +35,9 @@ def test_published_throughput(
     with (tmp_path / "models_throughput.csv").open(encoding="utf-8", newline="") as stream:
         verdicts = [row["verdict"] for row in csv.DictReader(stream)]
     inside = [run for run, verdict in zip(runs, verdicts, strict=True) if verdict == "reproduced"]
-    assert len(inside) == 33
-    assert {run["source"] for run in inside if run["role"] == "held-out"} == {"sc21", "selective", "zb", "llama"}
+    assert len(inside) == 35
+    held_out = {run["source"] for run in inside if run["role"] == "held-out"}
+    assert held_out == {"sc21", "selective", "zb", "llama", "torchtitan"}
     assert not any("coefficients" in run["main"] for run in runs), "one set for all"
     for run, verdict in zip(runs, verdicts, strict=True):
         assert (run["role"] == "outside") == (verdict == "outside")
@@ -55,6 +56,11 @@ def test_default_coefficients_are_near_the_fitted_ones() -> None:
 def test_pipefill_days(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert pipefill_days.main(["-o", str(tmp_path)]) == 0
     assert "0 of 8 targets missed" in capsys.readouterr().out
+
+
+def test_fill_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fill_jobs.main(["-o", str(tmp_path)]) == 0
+    assert "0 of 13 targets missed" in capsys.readouterr().out
 
 
 def test_zero_bubble(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

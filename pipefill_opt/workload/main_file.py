@@ -19,7 +19,7 @@ Document = Mapping[str, Any]
 
 BY_NAME: Final = (
     "hardware", "parallel", "global_batch", "microbatch", "sequence", "precision", "recompute", "attention",
-    "async_tensor", "sequence_parallel", "zero", "optimizer", "split", "coefficients",
+    "async_tensor", "fusion", "sequence_parallel", "zero", "optimizer", "split", "coefficients",
 )  # fmt: skip
 """Keys of a MAIN file that gives a model by name."""
 

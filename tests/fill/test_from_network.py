@@ -58,6 +58,14 @@ def test_full_recomputation_carries_less_and_takes_longer() -> None:
     assert sum(o.duration for o in full.operators) > sum(o.duration for o in none.operators) * 1.2
 
 
+def test_eager_jobs_take_longer() -> None:
+    jobs = [JOB | {"name": how, "batches": [8], "fusion": how} for how in ("fused", "eager")]
+    fused, eager = (job.configurations[0] for job in instance_from_document(instance(*jobs)).jobs)
+    assert all(a.duration <= b.duration for a, b in zip(fused.operators, eager.operators, strict=True))
+    assert sum(o.duration for o in eager.operators) > 1.1 * sum(o.duration for o in fused.operators)
+    assert [o.flops for o in eager.operators] == [o.flops for o in fused.operators]
+
+
 def test_it_is_solved_beside_jobs_with_operators() -> None:
     problem = instance_from_document(instance(JOB, INSTANCE["jobs"][0] | {"devices": ["d"]}))
     assert solve(problem).certificate.valid

@@ -58,7 +58,8 @@ def _stored(op: Attention, training: Training) -> Work:
     rows, keys, heads = _sizes(op, training)
     scores, element, read = rows * keys * heads, training.element, PRECISIONS[training.precision]
     table = _operands(op, training)
-    masks = scores if op.dropout else 0
+    drops = op.dropout and training.trains
+    masks = scores if drops else 0
 
     def product(name: str, width: int, size: int) -> Kernel:
         return Kernel(name, Unit.MATMUL, 2 * scores * width, size, min(width, rows, keys))
@@ -67,17 +68,20 @@ def _stored(op: Attention, training: Training) -> Work:
         return Kernel(name, Unit.VECTOR, SOFTMAX_FLOPS * scores, size)
 
     part = read * table // 2  # half of the operands belong to either product
+    apart = () if training.fused else (vector("scale", 2 * element * scores), vector("mask", 2 * element * scores))
     ahead: tuple[Piece, ...] = (
         product("scores", op.qk_width, part + element * scores),
+        *apart,
         vector("softmax", 2 * element * scores),
-        *([vector("attention dropout", 2 * element * scores + masks)] if op.dropout else []),
+        *([vector("attention dropout", 2 * element * scores + masks)] if drops else []),
         product("weighted sum", op.v_width, part + element * scores),
     )
     back: tuple[Piece, ...] = (
         product("weighted sum dP", op.v_width, part + element * scores),
         product("weighted sum dV", op.v_width, part + element * scores),
-        *([vector("attention dropout dX", 2 * element * scores + masks)] if op.dropout else []),
+        *([vector("attention dropout dX", 2 * element * scores + masks)] if drops else []),
         vector("softmax dX", 3 * element * scores),
+        *(() if training.fused else (vector("scale dX", 2 * element * scores),)),
         product("scores dQ", op.qk_width, part + element * scores),
         product("scores dK", op.qk_width, part + element * scores),
     )

@@ -28,7 +28,7 @@ from pipefill_opt.workload.model.roofline import Machine
 Document = Mapping[str, Any]
 
 OWN_KEYS: Final = (
-    "network", "kind", "batches", "hardware", "sequence", "precision", "recompute", "attention", "coefficients",
+    "network", "kind", "batches", "hardware", "sequence", "precision", "recompute", "attention", "fusion", "coefficients",
 )  # fmt: skip
 """What the model reads of such a job; everything else stays as it is."""
 
@@ -62,6 +62,8 @@ def fill_job(entry: Document, folder: Path) -> dict[str, Any]:
             precision,
             Recompute(entry.get("recompute", "none")),
             entry.get("attention", "flash") == "flash",
+            fused=entry.get("fusion", "fused") == "fused",
+            trains=kind == "training",
         )
         clock = Clock(Machine(hardware, precision, coefficients), training)
         job["configs"].append(_configuration(network, clock, kind))

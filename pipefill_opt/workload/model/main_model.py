@@ -85,6 +85,8 @@ def read_model_job(document: Document, folder: Path) -> ModelJob:
         Recompute("none" if options.get("recompute", False) else document.get("recompute", "none")),  # R does it
         document.get("attention", "flash") == "flash",
         document.get("async_tensor", True),
+        document.get("fusion", "fused") == "fused",
+        family.name not in UNTRAINED,
     )
     _check_divides(network, training)
     clock = Clock(machine, training)

@@ -22,6 +22,8 @@ MAIN_GRADIENT: Final = 4
 """Bytes of a weight's accumulated gradient."""
 NORM_FLOPS, ACTIVATION_FLOPS, LOSS_FLOPS = 8, 10, 12
 """Per element, about: they decide nothing, since such work is bound by memory."""
+RMS_PASSES, RMS_LAUNCHES = 32, 5
+"""Bytes an element and kernels of an RMS norm in parts: to 32 bits 6, averaged squares 4 + 8, scaled 8, to 16 bits and weighted 6."""
 SOFTMAX_BYTES: Final = 20
 """Per logit, 32-bit: written once, then read for the maximum, read and written for the exponential, read for the sum."""
 
@@ -68,11 +70,20 @@ def _linear(op: ops.Linear, training: Training) -> Work:
     back = product(" dX", read * (rows * outputs + weights) + element * rows * inputs)
     weight = product(" dW", read * rows * (inputs + outputs) + 2 * MAIN_GRADIENT * weights)
     ahead, behind = _exchanges(op, training, rows)
+    bias = _bias(op, rows * outputs, training)
     return Work(
-        (*ahead.forward, *_cast(op.name, rows * inputs, training), forward, *behind.forward),
+        (*ahead.forward, *_cast(op.name, rows * inputs, training), forward, *bias.forward, *behind.forward),
         (*behind.input_gradient, *_cast(f"{op.name} dX", rows * outputs, training), back, *ahead.input_gradient),
-        (*ahead.weight_gradient, weight),
+        (*ahead.weight_gradient, weight, *bias.weight_gradient),
     )
+
+
+def _bias(op: ops.Linear, size: int, training: Training) -> Work:
+    """Unless it is fused, a pass over the output to add the bias, and one over its gradient to sum it up."""
+    if training.fused or not op.bias:
+        return Work()
+    add = Kernel(f"{op.name} bias", Unit.VECTOR, size, 2 * training.element * size)
+    return Work((add,), (), (Kernel(f"{op.name} bias dW", Unit.VECTOR, size, training.element * size),))
 
 
 def _cast(name: str, size: int, training: Training) -> tuple[Piece, ...]:
@@ -136,20 +147,31 @@ def _vector(name: str, flops: int, forward: int, back: int, launches: int = 1) -
 
 
 def _norm(op: ops.Norm, training: Training) -> Work:
+    """One kernel each way; a norm without shift (RMS) is one only where it is fused."""
     size, element = _elements(op.rows, op.width, op.inner, training), training.element
-    return _vector(op.name, NORM_FLOPS * size, 2 * element * size, 3 * element * size)
+    if training.fused or op.shift:
+        return _vector(op.name, NORM_FLOPS * size, 2 * element * size, 3 * element * size)
+    return _vector(op.name, NORM_FLOPS * size, RMS_PASSES * size, 2 * RMS_PASSES * size, launches=RMS_LAUNCHES)
 
 
 def _activation(op: ops.Activation, training: Training) -> Work:
+    """Unless it is fused, a gate is a product of its own."""
     size, element = _elements(op.rows, op.width, op.inner, training), training.element
+    if op.gated and not training.fused:
+        return _vector(op.name, ACTIVATION_FLOPS * size, (2 + 3) * element * size, (3 + 5) * element * size, launches=2)
     inputs = 2 if op.gated else 1
     return _vector(op.name, ACTIVATION_FLOPS * size, (inputs + 1) * element * size, (2 * inputs + 1) * element * size)
 
 
 def _dropout(op: ops.Dropout, training: Training) -> Work:
-    """Fused into its neighbour: only its mask, one byte an element, is written and read."""
+    """Fused into its neighbour only its mask, one byte an element, is written and read; else the tensor too. Inference has none."""
+    if not training.trains:
+        return Work()
     size = _elements(op.rows, op.width, op.inner, training)
-    return _vector(op.name, size, size, size, launches=0)
+    if training.fused:
+        return _vector(op.name, size, size, size, launches=0)
+    moved = (2 * training.element + 1) * size
+    return _vector(op.name, size, moved, moved)
 
 
 def _elementwise(op: ops.Elementwise, training: Training) -> Work:

@@ -64,7 +64,9 @@ class Training:
     """One way to train: samples of a micro-batch on one replica, tokens of a sample, number format, recomputation.
 
     flash: scores are never written to memory (and are computed again by the backward); else they are kept. async_tensor: sums of
-    tensor parallelism run beside weight gradients, as far as the coefficients say.
+    tensor parallelism run beside weight gradients, as far as the coefficients say. fused: bias, dropout, mask and the like take no
+    passes over memory of their own, as in Megatron-LM or compiled code; else each does, as in PyTorch without compilation. trains:
+    else nothing drops out.
     """
 
     parallel: Parallel
@@ -74,6 +76,8 @@ class Training:
     recompute: Recompute = Recompute.NONE
     flash: bool = True
     async_tensor: bool = True
+    fused: bool = True
+    trains: bool = True
 
     @property
     def element(self) -> int:

@@ -152,3 +152,32 @@ def test_numbers_are_cast_for_fp8() -> None:
     assert product.bytes == 20 * 100 + 100 * 200 + 2 * 20 * 200 < half.forward[0].bytes
     assert [piece.name for piece in quarter.input_gradient] == ["l dX cast", "l dX"]
     assert [piece.name for piece in half.forward] == ["l"]
+
+
+def moved(pieces: tuple[Piece, ...], *names: str) -> int:
+    return sum(piece.bytes for piece in pieces if piece.name in names)
+
+
+def test_eager_operators_take_passes_of_their_own() -> None:
+    """Bias, dropout, scale and mask of a GPT block in 16 bits: what each reads and writes."""
+    layer = block("megatron-22b")
+    fused, eager = (
+        layer_work(layer, Training(Parallel(), 4, 2048, "fp16", flash=False, fused=fused)) for fused in (True, False)
+    )
+    rows, h, scores = 4 * 2048, 6144, 4 * 2048 * 2048 * 64
+    assert matrix_flops(eager.forward) == matrix_flops(fused.forward)
+    biases = [f"{name} bias" for name in ("QKV", "projection", "MLP up", "MLP down")]
+    assert moved(eager.forward, *biases) == 4 * rows * (3 + 1 + 4 + 1) * h
+    assert moved(fused.forward, *biases) == 0
+    assert moved(eager.forward, "scale", "mask") == 2 * 4 * scores
+    assert (moved(fused.forward, "dropout"), moved(eager.forward, "dropout")) == (2 * rows * h, 2 * 5 * rows * h)
+    gated = ops.Activation("silu", TOKENS, 100, "silu", gated=True)
+    norm = ops.Norm("rms", TOKENS, 100, shift=False)
+    for operator, ratio in ((gated, Fraction(5, 3)), (norm, Fraction(8))):
+        apart, together = (operator_work(operator, Training(Parallel(), 1, 10, fused=fused)) for fused in (False, True))
+        assert Fraction(apart.forward[0].bytes, together.forward[0].bytes) == ratio
+
+
+def test_nothing_drops_out_of_inference() -> None:
+    work = layer_work(block("megatron-22b"), Training(Parallel(), 1, 128, "fp16", flash=False, trains=False))
+    assert not [piece.name for piece in work.forward if "dropout" in piece.name]
