@@ -14,6 +14,7 @@ from pipefill_opt.fill.certify import certify
 from pipefill_opt.fill.plan import FillPlan, Pattern, Phase
 from pipefill_opt.fill.problem import FillProblem, Objective
 from pipefill_opt.solve.allocate import allocate
+from pipefill_opt.solve.columns import MAX_COLUMNS, list_columns
 from pipefill_opt.solve.device import Compiled, DeviceProblem, DeviceResult, compile_problem
 from pipefill_opt.solve.direct import solve_directly
 from pipefill_opt.solve.greedy import Choice, Kinds, contiguous, every_kind
@@ -94,6 +95,8 @@ SOLVERS: Final[Mapping[str, Solver]] = {
 }
 AUTO: Final = "auto"
 AUTO_DEVICE: Final = "exact:solve_auto"
+MANY: Final = 1000
+"""With more sets of residents than this `auto` prices them instead of searching an integer program over all."""
 
 
 def solver_names() -> tuple[str, ...]:
@@ -121,11 +124,11 @@ def solve(
     if start is not None and solver in SOLVERS and not SOLVERS[solver].exact:
         raise InputError("expected an exact solver for a plan to start from", value=solver, where="solver")
     notes: list[str] = []
-    if solver == AUTO:
-        solver = "dp"
-        notes.append("auto chose dp, exact for every instance; devices that are too large for it go on to CP-SAT")
-    chosen = SOLVERS[solver]
     compiled = compile_problem(problem)
+    if solver == AUTO:
+        solver, why = _choice(compiled)
+        notes.append(f"auto chose {solver}: {why}; devices that are too large for dp go on to CP-SAT")
+    chosen = SOLVERS[solver]
     if chosen.kinds is not None:
         watch = Watch(limits if limits is not None else Limits())
         answer = search_greedy(compiled, chosen.kinds, watch)
@@ -145,6 +148,18 @@ def _over_time(problem: FillProblem, solver: str, limits: Limits | None, start: 
         raise InputError(f"expected no plan to start from, for objective {problem.objective}", where="start")
     found: Solution = _function("life.search:solve_life")(problem, limits)
     return found
+
+
+def _choice(compiled: Compiled) -> tuple[str, str]:
+    """The solver that `auto` takes, and why."""
+    problem = compiled.problem
+    listed = list_columns(compiled, problem.iterations or problem.max_iterations)
+    classes = len(problem.devices)
+    if any(listed.rest):
+        return "cg", f"{classes} classes with more than {MAX_COLUMNS} sets of residents"
+    if len(listed.columns) > MANY:
+        return "cg", f"{len(listed.columns)} sets of residents on {classes} classes, more than {MANY}"
+    return "dp", f"only {len(listed.columns)} sets of residents on {classes} classes, all can be listed"
 
 
 def _search(

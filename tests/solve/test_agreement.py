@@ -37,10 +37,10 @@ def test_greedy_and_dynamic_program_on_random_problems(first: int) -> None:
         assert disagreements(problem, checked_optimum(problem), (*GREEDY, "dp")) == []
 
 
-@pytest.mark.parametrize("name", ["cpsat", "milp"])
+@pytest.mark.parametrize(("name", "seeds"), [("cg", 15), ("cpsat", 40), ("milp", 20)])
 @pytest.mark.parametrize("first", [0, 500, 1000, 1500])
-def test_models_on_random_problems(first: int, name: str) -> None:
-    for seed in range(first, first + (40 if name == "cpsat" else 20)):
+def test_other_solvers_on_random_problems(first: int, name: str, seeds: int) -> None:
+    for seed in range(first, first + seeds):
         problem = random_problem(seed)
         assert disagreements(problem, optimum(problem)[0], [name]) == []
 

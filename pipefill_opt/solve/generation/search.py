@@ -100,7 +100,6 @@ class Search:
         self.solve_device = solve_device
         self.solve_master = solve_master
         self.watch = watch
-        self.patient = watch.at_least(FIRST_SECONDS)
         self.known = known
         self.tell = tell
         self.every = every
@@ -285,10 +284,11 @@ class Search:
             if number > 1e-9
         }
         wanted = [key for key in weight if self.is_open(key) and not (fresh and key in self.facts)]
+        watch = self.watch if self.rounds else self.watch.at_least(FIRST_SECONDS)
         wanted.sort(key=lambda key: (-weight[key] * self.sets[key[0]].float_upper(key[1]), key))
         for position, key in enumerate(wanted):
-            if (self.patient if fresh and not self.rounds else self.watch).ended() is None:
-                self.evaluate(key, len(wanted) - position)
+            if watch.ended() is None:
+                self.evaluate(key, watch, len(wanted) - position)
             if position % 10 == 9:
                 self.news(f"{position + 1} of {len(wanted)} devices in use solved")
         if wanted:
@@ -300,13 +300,13 @@ class Search:
         known = self.facts.get(key)
         return known is None or (not known.closed and self.lower(key) < self.sets[key[0]].upper(key[1]))
 
-    def evaluate(self, key: Key, parts: int) -> None:
+    def evaluate(self, key: Key, watch: Watch, parts: int) -> None:
         """Solve a column's device, within one of `parts` parts of the time that is left; rougher at first."""
         g, row = key
         known = self.facts.setdefault(key, _Known())
         device = self.device(key)
         gap = max(self.watch.limits.gap / 2, ROUGH[min(known.times, len(ROUGH) - 1)])
-        limits = self.watch.left(gap=gap)
+        limits = watch.left(gap=gap)
         if limits.time is not None:
             limits = replace(limits, time=min(limits.time, max(SHORTEST_SHARE, limits.time / parts)))
         known.times += 1
