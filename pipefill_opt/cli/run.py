@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 
 from pipefill_opt import __version__
-from pipefill_opt.cli import data, demo, fill, imports, instances, layers, main_job, rank, roofline, traces
+from pipefill_opt.cli import data, demo, fill, harness, imports, instances, layers, main_job, profile, rank, roofline, traces
 from pipefill_opt.cli.options import Parser, refuse_overlap
 from pipefill_opt.errors import InputError, PipefillError
 
@@ -29,7 +29,7 @@ def parser() -> Parser:
     root = Parser(prog="pipefill", description=DESCRIPTION, epilog=EPILOG)
     root.add_argument("--version", action="version", version=f"pipefill {__version__}")
     commands = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for group in (main_job, layers, imports, traces, rank, roofline, fill, instances, data, demo):
+    for group in (main_job, layers, imports, traces, profile, rank, roofline, fill, harness, instances, data, demo):
         group.register(commands)
     return root
 

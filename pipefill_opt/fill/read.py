@@ -28,6 +28,7 @@ from pipefill_opt.fill.problem import (
 )
 from pipefill_opt.units import exact, parse_bandwidth, parse_bytes, parse_time
 from pipefill_opt.workload.costs import MainJob
+from pipefill_opt.workload.model.catalog import read_switch
 
 LOG = logging.getLogger(__name__)
 MAX_OPERATORS = 100_000
@@ -64,7 +65,8 @@ def _build(document: Document, file: str, folder: Path) -> FillProblem:
 
 def _problem(document: Document, stem: str, folder: Path) -> FillProblem:
     period, devices, main = _devices(document, folder)
-    devices = _interfered(devices, document.get("switch", {}))
+    switch = _with_hardware(document.get("switch", {}), folder)
+    devices = _interfered(devices, switch)
     names = _unique([device.name for device in devices], "devices")
     jobs = _jobs(document["jobs"], names)
     repeat = document.get("repeat", True)
@@ -85,7 +87,7 @@ def _problem(document: Document, stem: str, folder: Path) -> FillProblem:
             _at(exact, guard.get("fraction", 1), "guard.fraction"),
             _at(parse_time, guard.get("margin", 0), "guard.margin"),
         ),
-        switch=_switch(document.get("switch", {}), jobs),
+        switch=_switch(switch, jobs),
         jobs=jobs,
         objective=objective,
         migrate=document.get("migrate", False),
@@ -256,6 +258,13 @@ def _operator(entry: Document, rule: ValueRule, where: str) -> Operator:
         flops=_at(exact, entry.get("flops", 0), f"{where}.flops"),
         value=None if value is None else _at(exact, value, f"{where}.value"),
     )
+
+
+def _with_hardware(entry: Document, folder: Path) -> Document:
+    """Switch costs with those of the hardware that they name behind them."""
+    if "hardware" not in entry:
+        return entry
+    return {**read_switch(entry["hardware"], folder), **entry}
 
 
 def _switch(entry: Document, jobs: tuple[Job, ...]) -> Switch:

@@ -42,6 +42,20 @@ def read_hardware(name: str, folder: Path | str = ".") -> Hardware:
     return hardware_from_document(read_document(path, "hardware"), file=str(path))
 
 
+def hardware_path(name: str, folder: Path | str = ".") -> Path:
+    """The file of a hardware, by name or path. Raises InputError."""
+    return _find("hardware", name, Path(folder), "hardware")
+
+
+def read_switch(name: str, folder: Path | str = ".") -> Document:
+    """The measured switch costs of a hardware, as its file states them. Raises InputError where it has none."""
+    path = _find("hardware", name, Path(folder), "hardware")
+    switch: Document | None = read_document(path, "hardware").get("switch")
+    if switch is None:
+        raise InputError("expected a section `switch` (`pipefill calibrate` writes one)", file=str(path))
+    return switch
+
+
 def hardware_from_document(document: Document, *, file: str = "") -> Hardware:
     """Hardware from a document that fits its schema. Raises InputError."""
     try:

@@ -1,0 +1,106 @@
+"""The samples in a RESULT: periods, bubbles, operators, switches, iteration by iteration, in ns on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pipefill_opt.errors import InputError
+from pipefill_opt.harness.program import Iterations
+from pipefill_opt.harness.replay import FORMAT
+
+Document = dict[str, Any]
+Spans = list[list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Visited:
+    """Fill work of one visit in one iteration. before: end of the action before the bubble; spans: of its operators; after: start of
+    the action after it, None where the run had ended."""
+
+    device: int
+    visit: int
+    before: int
+    spans: tuple[tuple[int, int], ...]
+    after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """A RESULT of `replay`, looked into. ends[i]: when the last device ended iteration i."""
+
+    document: Document
+    devices: tuple[Document, ...]
+    measured: tuple[Document, ...]
+    ends: tuple[int, ...]
+    counted: tuple[int, ...]
+
+    def periods(self, *, with_fill: bool) -> list[int]:
+        """From end to end of iterations, those that count."""
+        return [self.ends[i] - self.ends[i - 1] for i in self.which(with_fill=with_fill)]
+
+    def which(self, *, with_fill: bool) -> list[int]:
+        """The iterations that count, with or without fill work."""
+        flags = self.document["with_fill"]
+        return [i for i in self.counted if flags[i] == with_fill]
+
+    def before(self, device: int, i: int, place: int) -> int:
+        """When the bubble before action `place` begins."""
+        actions: Spans = self.measured[device]["actions"][i]
+        return actions[place - 1][1] if place else max(self.ends[i - 1], 0)
+
+    def after(self, device: int, i: int, place: int) -> int | None:
+        """When the action after the bubble starts; None past the last iteration."""
+        iterations = self.measured[device]["actions"]
+        if place < len(iterations[i]):
+            return int(iterations[i][place][0])
+        return int(iterations[i + 1][0][0]) if i + 1 < len(iterations) else None
+
+    def bubble(self, device: int, place: int) -> list[int]:
+        """Lengths of the bubble before action `place`, without fill work."""
+        lengths = []
+        for i in self.which(with_fill=False):
+            after = self.after(device, i, place)
+            if after is not None:
+                lengths.append(after - self.before(device, i, place))
+        return lengths
+
+    def action(self, device: int, place: int) -> list[int]:
+        """Durations of an action, without fill work."""
+        iterations = self.measured[device]["actions"]
+        return [iterations[i][place][1] - iterations[i][place][0] for i in self.which(with_fill=False)]
+
+    def visits(self) -> Iterator[Visited]:
+        """All visits of all iterations that count."""
+        flags = self.document["with_fill"]
+        turns = self.document["predicted"]["turns"]
+        for number, (device, measured) in enumerate(zip(self.devices, self.measured, strict=True)):
+            for i in self.which(with_fill=True):
+                turn = sum(flags[:i]) % turns
+                done = 0
+                for index, visit in enumerate(device["visits"]):
+                    if visit["iteration"] != turn:
+                        continue
+                    count = len(visit["operators"])
+                    spans = tuple((s, e) for s, e in measured["fills"][i][done : done + count])
+                    done += count
+                    place = visit["before"]
+                    yield Visited(number, index, self.before(number, i, place), spans, self.after(number, i, place))
+
+
+def samples(document: Document) -> Samples:
+    """Raises InputError if the document is no RESULT of `replay`."""
+    if document.get("kind") != "replay" or document.get("format") != FORMAT:
+        raise InputError(f"expected a RESULT of `pipefill replay`, format {FORMAT}", where="kind")
+    try:
+        devices = tuple(document["predicted"]["devices"])
+        by_name = {entry["name"]: entry for entry in document["measured"]}
+        measured = tuple(by_name[device["name"]] for device in devices)
+        if document["failure"]:
+            return Samples(document, devices, measured, (), ())
+        rows = [entry["actions"] for entry in document["measured"]]
+        ends = tuple(max(row[i][-1][1] for row in rows if row[i]) for i in range(len(document["with_fill"])))
+        return Samples(document, devices, measured, ends, tuple(Iterations(**document["iterations"]).counted()))
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise InputError(f"expected a RESULT as `pipefill replay` writes it ({error!r})") from None
