@@ -7,15 +7,19 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from math import inf
 
 import pytest
 
 from pipefill_opt.fill.certify import certify
 from pipefill_opt.fill.problem import FillProblem, Job, Objective
+from pipefill_opt.solve.facade import solve as solve_by_us
+from pipefill_opt.solve.result import Limits, Outcome
 from tests.formulations.coarse import TICKS, coarse
 from tests.formulations.glpk import solve
 from tests.formulations.lives import Lives
 from tests.solve.devices import fill_problem, job
+from tests.solve.metamorphic import CHANGES, TIMES, WEIGHTS, even, fewer_jobs, heavier, longer_times
 from tests.solve.random_instances import ENDLESS, random_problem
 
 OBJECTIVES = (Objective.MAKESPAN, Objective.COMPLETION, Objective.ON_TIME)
@@ -30,10 +34,11 @@ def _quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
         yield
 
 
-def over_time(seed: int, objective: Objective) -> FillProblem:
-    """A random problem in small numbers, with at most two devices and two jobs of at most two copies that want an iteration or two."""
+def over_time(seed: int, objective: Objective, *, rounded: bool = True) -> FillProblem:
+    """A random problem of at most two devices and two jobs of at most two copies, an iteration or two each; rounded: in small numbers."""
     rng = random.Random(f"lives-{seed}")
-    problem = coarse(random_problem(seed))
+    problem = coarse(random_problem(seed)) if rounded else random_problem(seed)
+    endless = ENDLESS // TICKS if rounded else ENDLESS
     iterations = problem.iterations or 1
     turn = iterations * problem.period
     devices = tuple(replace(d, count=min(d.count, 3 - len(problem.devices[:2]))) for d in problem.devices[:2])
@@ -41,7 +46,7 @@ def over_time(seed: int, objective: Objective) -> FillProblem:
 
     def timed(job: Job) -> Job:
         configurations = tuple(
-            replace(c, operators=tuple(o for o in c.operators if o.duration < ENDLESS // TICKS) or c.operators)
+            replace(c, operators=tuple(o for o in c.operators if o.duration < endless) or c.operators)
             for c in job.configurations
         )
         return replace(
@@ -75,6 +80,28 @@ def check(problem: FillProblem) -> Fraction | None:
     return best[0]
 
 
+def is_truthful(problem: FillProblem, best: Fraction | None) -> bool:
+    """Whether our solver's answer agrees with the optimum over REPETITIONS repetitions; True if it is proved to be the optimum.
+
+    With more repetitions more may be done: a plan may be better than `best`, and one may be there where `best` is None.
+    """
+    found = solve_by_us(problem, limits=Limits(seed=1))
+    if found.outcome is Outcome.INFEASIBLE:
+        assert best is None
+        return True
+    if best is None:
+        return False
+    assert found.objective is not None
+    assert found.bound is not None
+    sign = 1 if problem.objective is Objective.ON_TIME else -1
+    assert sign * found.objective <= sign * found.bound
+    assert sign * best <= sign * found.bound, (problem.name, best, found.bound)
+    if found.outcome is Outcome.OPTIMAL:
+        assert found.objective == found.bound
+        assert sign * best <= sign * found.objective
+    return found.objective == best == found.bound
+
+
 def small(seeds: range, objective: Objective) -> Iterator[FillProblem]:
     """The problems of these seeds that have modes, and not too many."""
     for seed in seeds:
@@ -85,9 +112,67 @@ def small(seeds: range, objective: Objective) -> Iterator[FillProblem]:
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_random_problems(objective: Objective) -> None:
-    optima = [check(problem) for problem in small(range(45), objective)]
+    problems = list(small(range(45), objective))
+    optima = [check(problem) for problem in problems]
     assert len(optima) >= 30
     assert sum(optimum not in (None, 0) for optimum in optima) >= 10
+    proved = sum(is_truthful(problem, best) for problem, best in zip(problems, optima, strict=True))
+    assert proved >= 5
+
+
+WORSE = ("stricter_fraction", "stricter_margin", "larger_carry")
+BETTER = (
+    "more_bubbles",
+    "longer_bubbles",
+    "more_memory",
+    "more_devices",
+    "allowed_everywhere",
+    "faster_devices",
+    "cheaper_switches",
+    "merged_bubbles",
+)
+ALIKE = (
+    "permuted_devices",
+    "permuted_jobs",
+    "split_class",
+    "split_job",
+    "repeated_configuration",
+    "rotated_period",
+    "larger_bytes",
+    "empty_bubble",
+)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_changes_of_the_data(objective: Objective) -> None:
+    """As for the throughput (docs/metamorphic.md), in whole repetitions. Costs are the less the better, infinite if not all can finish."""
+    told = 0
+    for seed in range(60, 90):
+        problem = over_time(seed, objective, rounded=False)
+        if not 0 < sum(map(len, Lives(problem, 1).modes)) <= 12 or told == 8:
+            continue
+        told += 1
+        before = cost(problem)
+        for name in (*ALIKE, *BETTER, *WORSE):
+            changed = CHANGES[name].transform(problem, random.Random(f"{name}-{problem.name}"))
+            if changed is None:
+                continue
+            after = cost(changed)
+            assert (name in WORSE and after >= before) or (name in BETTER and after <= before) or after == before, name
+        fewer = fewer_jobs(problem, random.Random(problem.name))
+        assert cost(fewer) >= before if objective is Objective.ON_TIME else cost(fewer) <= before
+        assert cost(longer_times(problem, random.Random())) == TIMES * cost(even(problem))
+        factor = Fraction(1) if objective is Objective.MAKESPAN else WEIGHTS
+        assert cost(heavier(problem, random.Random())) == factor * before
+    assert told == 8
+
+
+def cost(problem: FillProblem) -> Fraction | float:
+    """The optimum over REPETITIONS repetitions, negative for the on-time value; infinite where not all can finish."""
+    best = Lives(problem, REPETITIONS).best()
+    if best is None:
+        return inf
+    return -best[0] if problem.objective is Objective.ON_TIME else best[0]
 
 
 def by_hand(*jobs: Job, lengths: tuple[int, ...] = (10,), objective: Objective = Objective.MAKESPAN) -> FillProblem:

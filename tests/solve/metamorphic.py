@@ -123,6 +123,8 @@ def longer(problem: FillProblem, k: int) -> FillProblem:
         problem,
         lambda job: replace(
             job,
+            release=k * job.release,
+            deadline=None if job.deadline is None else k * job.deadline,
             configurations=tuple(
                 replace(c, operators=tuple(replace(o, duration=k * o.duration) for o in c.operators))
                 for c in job.configurations
