@@ -1,0 +1,97 @@
+"""Profile what `module.py:factory` makes, at a list of batch sizes."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pipefill_opt.errors import InputError
+from pipefill_opt.workload.profile.factory import Made, load_factory, make
+from pipefill_opt.workload.profile.library import torch_library
+from pipefill_opt.workload.profile.measure import MEMORY, Clock, measured
+from pipefill_opt.workload.profile.records import Configuration, Profile
+from pipefill_opt.workload.profile.units import blocks_of, leaves_of
+from pipefill_opt.workload.profile.walk import Walk
+
+OPTIMIZERS: Final = {"sgd": "SGD", "adam": "Adam", "adamw": "AdamW"}
+KINDS: Final = ("inference", "training")
+DEVICES: Final = ("auto", "cpu", "cuda")
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How to profile. `leaves`: operators are modules without children, else top-level blocks."""
+
+    training: bool = False
+    leaves: bool = False
+    device: str = "auto"
+    optimizer: str = "adam"
+    repeats: int = 20
+    warmup: int = 3
+    clock: Clock = time.perf_counter_ns
+
+
+def profile_module(
+    reference: str,
+    batches: Sequence[int],
+    manner: Manner,
+    *,
+    name: str | None = None,
+    tell: Callable[[str], None] = lambda _text: None,
+) -> Profile:
+    """Each batch size in turn; `tell` hears which. Raises InputError for what cannot be run, torch that is missing included."""
+    torch = torch_library()
+    factory = load_factory(reference)
+    device = _device(torch, manner.device)
+    made = make(factory, lambda value: isinstance(value, torch.nn.Module))
+    made.module.to(device)
+    kind = KINDS[manner.training]
+    optimizer = _optimizer(torch, made, manner) if manner.training else None
+    units = (leaves_of if manner.leaves else blocks_of)(made.module)
+    configurations = []
+    for batch in batches:
+        tell(f"batch size {batch}")
+        configurations.append(_configuration(made, units, batch, device, optimizer, manner))
+    title = name or f"{type(made.module).__name__}-{kind}"
+    return Profile(
+        title, kind, _device_name(torch, device), torch.__version__, MEMORY[device.type], tuple(configurations)
+    )
+
+
+def _configuration(
+    made: Made, units: dict[str, Any], batch: int, device: Any, optimizer: Any, manner: Manner
+) -> Configuration:
+    try:
+        walk = Walk(made, units, batch, device, optimizer)
+        try:
+            return measured(walk, batch, device, manner.repeats, manner.warmup, manner.clock)
+        finally:
+            walk.close()
+    except InputError:
+        raise
+    except Exception as error:
+        found = f"{type(error).__name__}: {error}"
+        raise InputError(f"expected a module that runs ({found})", value=batch, where="batch") from error
+
+
+def _optimizer(torch: Any, made: Made, manner: Manner) -> Any:
+    parameters = [parameter for parameter in made.module.parameters() if parameter.requires_grad]
+    if not parameters:
+        raise InputError("expected parameters to train", value="none", where="module")
+    return getattr(torch.optim, OPTIMIZERS[manner.optimizer])(parameters, lr=1e-6)
+
+
+def _device(torch: Any, wanted: str) -> Any:
+    found = torch.cuda.is_available()
+    if wanted == "cuda" and not found:
+        raise InputError("expected a device that torch can use (auto takes the one it finds)", value=wanted)
+    return torch.device("cpu" if wanted == "cpu" or not found else "cuda")
+
+
+def _device_name(torch: Any, device: Any) -> str:
+    if device.type == "cuda":
+        return str(torch.cuda.get_device_name(device))
+    return f"cpu ({platform.machine()}, {torch.get_num_threads()} threads)"
