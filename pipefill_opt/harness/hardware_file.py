@@ -40,6 +40,7 @@ def hardware_document(name: str, found: Calibration, like: Mapping[str, Any] | N
         "switch": switch_document(found),
         "measured": {
             "date": found.date,
+            "backend": found.backend.value,
             "device": found.device,
             "clock": found.clock,
             "statistics": [_statistic(entry) for entry in found.statistics],
