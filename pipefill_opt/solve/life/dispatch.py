@@ -99,6 +99,8 @@ def arranged(shop: Shop, pieces: Iterable[Piece]) -> Life:
 
 
 def _rank(shop: Shop, piece: Piece) -> Fraction | float:
+    if piece.parts:
+        return -float("inf")
     if shop.objective is Objective.COMPLETION:
         return -sum((shop.weights[copy.job] for copy in piece.copies), Fraction(0)) / piece.turns
     if shop.objective is Objective.ON_TIME:

@@ -38,14 +38,42 @@ class _Writer:
         self.shop = shop
         self.number = count()
         self._work: dict[Mode, Work] = {}
+        self._both: dict[tuple[int, Mode | None, int], Work] = {}
 
     def phases(self, life: Life) -> Iterator[Phase]:
         clock = 0
         for start, piece in life:
             if start > clock:
                 yield Phase((), (), start - clock)
-            yield from self.walked(piece) if piece.mode.walk is not None else self.repeated(piece)
+            yield from self.written(piece)
             clock = start + piece.turns
+
+    def written(self, piece: Piece) -> Iterator[Phase]:
+        if piece.parts:
+            return self.layered(piece)
+        return self.repeated(piece) if piece.mode.walk is None else self.walked(piece)
+
+    def layered(self, piece: Piece) -> Iterator[Phase]:
+        """Two tracks."""
+        layers = piece.layers
+        assert layers is not None
+        names = [self.name(copy.job) for copy in piece.copies]
+        for part in piece.parts:
+            slots = []
+            if part.filler is None:
+                firsts, occurrences = self.work(part.host) if part.host is not None else ((), ())
+            else:
+                key = (id(layers), part.host, part.filler)
+                if key not in self._both:
+                    firsts, visits = layers.plan(part.host, part.filler)
+                    self._both[key] = (firsts, _occurrences(visits))
+                firsts, occurrences = self._both[key]
+            if part.host is not None:
+                slots.append(self.slot(part.host, 0, firsts[0], names[part.host_copy]))
+            if part.filler is not None:
+                copy = piece.copies[part.filler_copy]
+                slots.append(self.named(copy.job, copy.configuration, firsts[-1], names[part.filler_copy]))
+            yield Phase(tuple(slots), occurrences, part.end - part.begin)
 
     def work(self, mode: Mode) -> Work:
         """The closed plan of a mode, made once."""
@@ -55,7 +83,9 @@ class _Writer:
         return self._work[mode]
 
     def slot(self, mode: Mode, slot: int, first: int, name: str) -> Slot:
-        job, configuration = mode.residents[slot]
+        return self.named(*mode.residents[slot], first, name)
+
+    def named(self, job: int, configuration: int, first: int, name: str) -> Slot:
         entry = self.shop.compiled.problem.jobs[job]
         return Slot(entry.name, entry.configurations[configuration].name, first, name)
 

@@ -12,15 +12,20 @@ from numpy.typing import NDArray
 from pipefill_opt.fill.problem import Objective
 from pipefill_opt.solve.life.bounds import Bounds
 from pipefill_opt.solve.life.dispatch import Offers
-from pipefill_opt.solve.life.generation import Answer, Master
+from pipefill_opt.solve.life.enrich import enrich
+from pipefill_opt.solve.life.generation import Answer, Master, Oracle
 from pipefill_opt.solve.life.incumbent import Incumbent
+from pipefill_opt.solve.life.layers import Layers
 from pipefill_opt.solve.life.modes import Mode
 from pipefill_opt.solve.life.pricing import Pricing
 from pipefill_opt.solve.life.rounding import dive, with_endless
-from pipefill_opt.solve.life.shop import Lives, Piece, Shop, single_piece
+from pipefill_opt.solve.life.shop import Lives, Piece, Shop, ends, single_piece
+from pipefill_opt.solve.life.turns import Turns
 
 Floats = NDArray[np.float64]
 ROUNDS: Final = 400
+ENRICHED: Final = 3
+"""Times that pieces of several slots are added at the LP's prices."""
 FINE: Final = 2e-4
 """Gap of the LP at which no more lives are generated."""
 FLUID: Final = "fluid bound at prices of column generation"
@@ -61,20 +66,44 @@ def search_priced(
     best: Incumbent,
     horizon: int,
     start: Sequence[Lives],
-    pieces: Sequence[Sequence[Piece]],
+    pieces: Sequence[list[Piece]],
+    turns: Sequence[Turns],
 ) -> None:
     """Improve `best` with lives for this H. bounds: where given, in turns of this H, they are improved too. start: lives to begin with."""
-    offers = offers_of(pieces)
-    factor = 1
-    pricing = Pricing(shop, pieces, horizon, factor)
+    master = _master(shop, horizon)
+    layers = [Layers(shop, c) for c in range(len(shop.counts))] if turns else []
+    pricing = Pricing(shop, pieces, horizon, 1, layers)
+    master.columns = [pricing.column(entry.class_index, entry.life) for entry in start]
+    oracle = _oracle(pricing, bounds)
+    last = max((ends(entry.life) for entry in start), default=1)
+    for number in range(1 + ENRICHED):
+        master.generate(oracle, best.watch, rounds=ROUNDS, gap=FINE)
+        if bounds is not None and master.prices is not None:
+            prove(bounds, best, master.prices)
+        if best.over() or number == ENRICHED or not turns or not enrich(shop, turns, pieces, master.own, last):
+            break
+        pricing = Pricing(shop, pieces, horizon, 1, layers)
+        oracle = _oracle(pricing, bounds)
+    if not best.over() and master.relax():
+        lives = dive(shop, master, oracle, offers_of(pieces), best.watch)
+        best.keep(shop, with_endless(shop, lives), "lives rounded")
+    if bounds is not None and not best.over() and master.prices is not None:
+        polish(bounds, best, master)
+
+
+def _master(shop: Shop, horizon: int) -> Master:
+    """The LP over lives, without any yet."""
     copies = np.array(shop.copies, dtype=np.float64)
     missing: Floats | None = None
     if shop.objective is Objective.COMPLETION:
-        missing = np.array([float(weight) for weight in shop.weights]) * horizon * factor
+        missing = np.array([float(weight) for weight in shop.weights]) * horizon
     else:
-        copies = np.array([0 if shop.deadline[j] is None else n for j, n in enumerate(shop.copies)], dtype=np.float64)
-    master = Master(copies, np.array(shop.counts, dtype=np.float64), missing)
-    master.columns = [pricing.column(entry.class_index, entry.life) for entry in start]
+        copies *= np.array([deadline is not None for deadline in shop.deadline])
+    return Master(copies, np.array(shop.counts, dtype=np.float64), missing)
+
+
+def _oracle(pricing: Pricing, bounds: Bounds | None) -> Oracle:
+    """Lives made of pieces; and what no life of any plan gains more than, where bounds are sought too."""
 
     def oracle(c: int, prices: Floats) -> Answer:
         gain, columns = pricing.lives(c, prices)
@@ -82,14 +111,7 @@ def search_priced(
             gain = bounds.oracle(c, prices).gain
         return Answer(gain, tuple(columns))
 
-    master.generate(oracle, best.watch, rounds=ROUNDS, gap=FINE)
-    if bounds is not None and master.prices is not None:
-        prove(bounds, best, master.prices)
-    if not best.over() and master.relax():
-        lives = dive(shop, master, oracle, offers, best.watch)
-        best.keep(shop, with_endless(shop, lives), "lives rounded")
-    if bounds is not None and not best.over() and master.prices is not None:
-        polish(bounds, best, master)
+    return oracle
 
 
 def polish(bounds: Bounds, best: Incumbent, before: Master) -> None:

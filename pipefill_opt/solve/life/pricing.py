@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from pipefill_opt.fill.problem import Objective
 from pipefill_opt.solve.life.bounds import LEAST_BITS, PRICE_BITS, WEIGHT_BITS
 from pipefill_opt.solve.life.generation import Column
+from pipefill_opt.solve.life.layered import hosts_of, layered_piece
+from pipefill_opt.solve.life.layers import Layers
 from pipefill_opt.solve.life.shop import Life, Piece, Shop, settled, single_piece, used
 from pipefill_opt.solve.life.steps import FOREVER, Step, Walks, whole_numbers
 
@@ -18,13 +20,16 @@ Floats = NDArray[np.float64]
 
 
 class Pricing:
-    """The walks of all classes over pieces, up to a horizon (turns). factor: cost of one turn, per weight."""
+    """The walks of all classes over pieces, up to a horizon (turns). factor: cost of one turn, per weight. layers: second tracks."""
 
-    def __init__(self, shop: Shop, pieces: Sequence[Sequence[Piece]], horizon: int, factor: int) -> None:
+    def __init__(
+        self, shop: Shop, pieces: Sequence[Sequence[Piece]], horizon: int, factor: int, layers: Sequence[Layers] = ()
+    ) -> None:
         self.shop = shop
         self.pieces = pieces
         self.horizon = horizon
         self.factor = factor
+        self.layers = layers
         self.each = Fraction(0)
         """What a life costs beside; to use few devices where the horizon is all that counts."""
         self.cut = shop.objective is Objective.ON_TIME
@@ -55,11 +60,11 @@ class Pricing:
             late = sum(self.weight[copy.job] * (copy.end - piece.turns) for copy in piece.copies)
             return Step(piece.turns, piece.release, FOREVER, jobs, late=late, slope=slope)
         if len(piece.copies) > 1:  # whole or not at all
-            full = sum(self.worth[y.job][piece.mode.residents[y.slot][1]] * y.done for y in piece.copies)
+            full = sum(self.worth[y.job][y.configuration] * y.done for y in piece.copies)
             end = min((self.shop.deadline[y.job] or 0) - y.end + piece.turns for y in piece.copies)
             return Step(piece.turns, piece.release, end, jobs, full=full)
         (copy,) = piece.copies
-        full = self.worth[copy.job][piece.mode.residents[copy.slot][1]] * copy.done
+        full = self.worth[copy.job][copy.configuration] * copy.done
         last = self.shop.deadline[copy.job]
         assert last is not None
         return Step(piece.turns, piece.release, last, jobs, rate=full // piece.turns, full=full)
@@ -75,7 +80,33 @@ class Pricing:
             whole = np.minimum(whole, np.array(self.weight, dtype=np.int64) * scale * self.horizon)
         gain, way = walks.best(whole, scale)
         life = self._trimmed([(self.pieces[c][walks.kept[i]], turns) for _, i, turns in way])
-        return gain / scale * self.unit, [self.column(c, life)] if life else []
+        columns = [self.column(c, life)] if life else []
+        if self.layers:
+            columns += [self.column(c, wider) for wider in self._layered(c, life, prices)]
+        return gain / scale * self.unit, columns
+
+    def _layered(self, c: int, life: Life, prices: Floats) -> list[Life]:
+        """The life with the best fillers on a second track."""
+        layers = self.layers[c]
+        if any(len(piece.copies) > 1 or piece.mode not in layers.number for _, piece in life):
+            return []
+        hosts = hosts_of(layers, life, self.horizon)
+        jobs = [job for job, _ in layers.kinds]
+        own = prices[jobs] / self.factor if jobs else np.zeros(0)
+        weights = np.zeros(len(jobs))
+        if self.shop.objective is Objective.COMPLETION:
+            weights = np.array([float(self.shop.weights[job]) for job in jobs])
+        elif self.cut:
+            own = own + np.array([float(self.shop.worth[j][k]) * (self.shop.wanted[j] or 0) for j, k in layers.kinds])
+        _, fills = layers.track(hosts, own, weights)
+        left = [n - m for n, m in zip(self.shop.copies, used(life, len(self.shop.copies)), strict=True)]
+        kept = []
+        for fill in fills:
+            job = jobs[fill.filler]
+            if left[job] > 0:
+                left[job] -= 1
+                kept.append(fill)
+        return [((0, layered_piece(self.shop, layers, life, kept)),)] if kept else []
 
     def _trimmed(self, way: Sequence[tuple[Piece, int]]) -> Life:
         left = list(self.shop.copies)

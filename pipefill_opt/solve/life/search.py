@@ -123,10 +123,9 @@ def _search(shop: Shop, own: Shares | None, every: Shares, best: Incumbent) -> N
         low = -(-best.bound.numerator // (best.bound.denominator * shop.turn))
         Shortest(shop, own, best, pieces, offers).search(low, start)
         return
-    blended(shop, turns, pieces, last)
     horizon = _horizon(shop, start, pieces)
     bounds = Bounds(best.problem, every, horizon * scale) if own is not None or best.bound is None else None
-    search_priced(shop, bounds, best, horizon, start, pieces)
+    search_priced(shop, bounds, best, horizon, start, pieces, turns)
 
 
 def _turns(shop: Shop, every: Shares, watch: Watch) -> list[Turns]:

@@ -9,7 +9,8 @@ from pipefill_opt.solve.life.modes import Mode
 from pipefill_opt.solve.life.shop import Copy, Piece, Shop
 
 BEST: Final = 12
-"""Lengths of a mode that are offered: the least wasteful."""
+SHORTEST: Final = 4
+"""Lengths of a mode that are offered: the least wasteful, and the shortest."""
 
 
 def shared_pieces(shop: Shop, mode: Mode, horizon: int, worth: list[float]) -> list[Piece]:
@@ -28,18 +29,20 @@ def shared_pieces(shop: Shop, mode: Mode, horizon: int, worth: list[float]) -> l
             continue  # a slot that finishes nothing may as well be absent
         done = sum(rate * (length // span) * span for rate, span in zip(rates, spans, strict=True))
         offers.append((done / (length * max(sum(rates), 1e-300)), length))
+    chosen = {length for _, length in offers[:SHORTEST]}
     offers.sort(key=lambda offer: (-offer[0], offer[1]))
-    return [piece for _, length in offers[:BEST] if (piece := _piece(shop, mode, length, spans)) is not None]
+    chosen |= {length for _, length in offers[:BEST]}
+    return [piece for length in sorted(chosen) if (piece := _piece(shop, mode, length, spans)) is not None]
 
 
 def _piece(shop: Shop, mode: Mode, length: int, spans: list[int]) -> Piece | None:
     copies = []
     release = 0
-    for s, ((job, _), span) in enumerate(zip(mode.residents, spans, strict=True)):
+    for s, ((job, configuration), span) in enumerate(zip(mode.residents, spans, strict=True)):
         wanted = shop.wanted[job]
         assert wanted is not None
         number = min(length // span, shop.copies[job])
-        copies += [Copy(s, job, k * span, (k + 1) * span, wanted) for k in range(number)]
+        copies += [Copy(s, job, configuration, k * span, (k + 1) * span, wanted, mode.laps[s]) for k in range(number)]
         release = max(release, shop.release[job])
         deadline = shop.deadline[job]
         if shop.objective is Objective.ON_TIME and (deadline is None or release + span > deadline):

@@ -5,32 +5,58 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from pipefill_opt.fill.problem import Objective
 from pipefill_opt.fill.values import operator_values
 from pipefill_opt.solve.device import Compiled
 from pipefill_opt.solve.life.modes import Mode, single_mode
 
+if TYPE_CHECKING:
+    from pipefill_opt.solve.life.layers import Layers
+
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """One copy in a piece: its slot, the turns of the piece in which it works, and the iterations it has done at the end."""
+    """One copy in a piece: its slot, the turns of the piece in which it works, and the iterations it has done at the end.
+
+    laps: iterations a turn; None where they differ from turn to turn.
+    """
 
     slot: int
     job: int
+    configuration: int
     begin: int
     end: int
     done: int
+    laps: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some turns of a piece of two tracks: the host, if there is one, and the filler, by the numbers of their copies."""
+
+    begin: int
+    end: int
+    host: Mode | None
+    host_copy: int
+    filler: int | None
+    filler_copy: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """A mode for some turns, and the copies that it works on. `release`: it begins no earlier."""
+    """A mode for some turns, and the copies that it works on. `release`: it begins no earlier.
+
+    parts: those of a piece of two tracks (`layers`), which begins at turn 0.
+    """
 
     mode: Mode
     turns: int
     copies: tuple[Copy, ...]
     release: int
+    parts: tuple[Part, ...] = ()
+    layers: Layers | None = None
 
 
 Life = tuple[tuple[int, Piece], ...]
@@ -100,8 +126,13 @@ class Shop:
         deadline, turns = self.deadline[copy.job], copy.end - copy.begin
         if deadline is not None:
             turns = min(turns, max(0, deadline - start - copy.begin))
-        done = min(copy.done, piece.mode.iterations(copy.slot, turns))
-        return done * self.worth[copy.job][piece.mode.residents[copy.slot][1]]
+        if copy.laps is not None:
+            done = min(copy.done, copy.laps * turns)
+        elif piece.parts:
+            done = copy.done if turns == copy.end - copy.begin else 0
+        else:
+            done = min(copy.done, piece.mode.iterations(copy.slot, turns))
+        return done * self.worth[copy.job][copy.configuration]
 
     def total(self, lives: Iterable[Lives]) -> Fraction:
         """The objective of all lives: turns, weighted turns, or value."""
@@ -193,4 +224,5 @@ def single_piece(shop: Shop, mode: Mode, turns: int | None = None) -> Piece:
         turns = min(turns, len(mode.walk.done))
     done = mode.iterations(0, turns)
     done = done if wanted is None else min(done, wanted)
-    return Piece(mode, turns, (Copy(0, job, 0, turns, done),), shop.release[job])
+    laps = mode.laps[0] if mode.walk is None else None
+    return Piece(mode, turns, (Copy(0, job, mode.residents[0][1], 0, turns, done, laps),), shop.release[job])

@@ -31,6 +31,8 @@ MARKS: Final = 12
 """Most release dates that the linear program tells apart."""
 ROUNDS: Final = 150
 FEW: Final = 10
+STEPS: Final = 16
+"""Parts of the way from a bound to a plan that are tried at first."""
 FRUGAL: Final = Fraction(1, 64)
 """What a device costs that is used at all, while lives are rounded: spare devices take what does not fit."""
 FULL: Final = 1 << 24
@@ -132,25 +134,26 @@ class Shortest:
         self.watch = best.watch
 
     def search(self, low: int, start: Sequence[Lives]) -> None:
-        """From `low` on, the least horizon not known to be too short, down from the plan `start`."""
+        """From `low` on, which is not known to be too short, up to the first horizon for which lives are found, by halves; then down."""
         high = int(self.shop.total(start))
         self.lives = list(start)
-        while low < high and not self.best.over():
-            master = self.master(low)
-            if master.bound > COVERED and master.prices is not None and self.short(low, master.prices):
+        step = max(1, (high - low) // STEPS)
+        tried = low
+        while tried < high and not self.best.over():
+            master = self.master(tried)
+            if master.value <= COVERED:
+                high = min(high, self.rounded(master, tried))
+                if step == 1 and high <= tried:
+                    break
+            elif (
+                tried == low and master.bound > COVERED and master.prices is not None and self.short(low, master.prices)
+            ):
                 low += 1
-                continue
-            if master.value > COVERED:  # not known to be too short, yet no lives for it either
-                low, reached = self.wider(low, high), high
+            if high <= tried:  # down again, in smaller steps
+                step = max(1, step // 2)
+                tried = max(low, high - step)
             else:
-                reached = self.rounded(master, low)
-            high = min(high, reached)
-            if reached > low:
-                low = self.wider(low, high)
-
-    def wider(self, low: int, high: int) -> int:
-        """The next horizon to try."""
-        return low + max(1, (high - low) // 4)
+                tried += step
 
     def short(self, horizon: int, prices: Floats) -> bool:
         """Whether no plan at all keeps this horizon, and not only none of these pieces."""
