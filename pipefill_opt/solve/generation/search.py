@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor, gcd
 from typing import Final
 
 from pipefill_opt.solve.allocate import Allocation, DeviceSolver, MasterSolver, allocate
-from pipefill_opt.solve.column import Column
-from pipefill_opt.solve.columns import MAX_COLUMNS, Choices
 from pipefill_opt.solve.device import Compiled, DeviceProblem, DeviceResult
-from pipefill_opt.solve.generation.groups import Group, anonymous, groups, spread
+from pipefill_opt.solve.generation.devices import Devices, Key
+from pipefill_opt.solve.generation.groups import Group, groups, spread
 from pipefill_opt.solve.generation.incumbent import Incumbent
 from pipefill_opt.solve.generation.master import Relaxed, Used, relax
 from pipefill_opt.solve.generation.prices import Prices, proven_bound
-from pipefill_opt.solve.generation.rates import rate_limit
+from pipefill_opt.solve.generation.rest import list_rest
 from pipefill_opt.solve.generation.sets import Sets
 from pipefill_opt.solve.greedy import Choice
-from pipefill_opt.solve.result import Limits, Reason
+from pipefill_opt.solve.result import Reason
 from pipefill_opt.solve.watch import Watch
 
 ORIGIN: Final = "prices of copies, every set of residents bounded"
@@ -35,26 +34,11 @@ TAKEN: Final = 8
 """Sets of a group that enter the master in one round."""
 SLACK: Final = (0.01, 0.002, 1e-9)
 """Relative: by how much more than its price a set must be worth to enter the master; less and less, each time nothing enters any more."""
-ROUGH: Final = (Fraction(1, 200), Fraction(1, 2000), Fraction(0))
-"""Gaps at which the search of a device ends, the first, the second and any further time."""
 PLANS_EVERY: Final = 5
 """Rounds after which the devices in use are solved, though the prices still move: for an incumbent. The first time before any round."""
 FIRST_SECONDS: Final = 1.0
 """Seconds that the first plans get at the least, however short the limit."""
-SHORTEST_SHARE: Final = 0.5
-"""Seconds that a device search gets at the least, of a limited time."""
-
 _log = logging.getLogger(__name__)
-Key = tuple[int, tuple[int, ...]]
-
-
-@dataclass(slots=True)
-class _Known:
-    """What is known of a column: the best result, and how often its device has been searched. closed: further searches are of no use."""
-
-    result: DeviceResult | None = None
-    times: int = 0
-    closed: bool = False
 
 
 def generate(
@@ -97,24 +81,20 @@ class Search:
     ) -> None:
         self.compiled = compiled
         self.iterations = iterations
-        self.solve_device = solve_device
         self.solve_master = solve_master
         self.watch = watch
-        self.known = known
         self.tell = tell
         self.every = every
         self.groups: tuple[Group, ...] = groups(compiled)
-        self.sets = [Sets(compiled, group.classes[0], iterations, every=every) for group in self.groups]
+        self.devices = Devices(compiled, iterations, self.groups, solve_device, watch, known, every=every)
+        self.sets = self.devices.sets
         self.counts = [group.count for group in self.groups]
         self.copies = [job.copies for job in compiled.problem.jobs]
         self.columns: dict[Key, Used] = {}
-        self.facts: dict[Key, _Known] = {}
-        self.origins: set[str] = {"capacity"}
         self.bound: Fraction | None = None
         self.prices = Prices.rounded([0.0] * len(self.copies))
         self.tops = [Fraction(0)] * len(self.groups)
         self.best = Incumbent(self.counts, self.copies, solve_master)
-        self.rated: dict[Key, int] = {}
         self.rounds = 0
         self.stage = 0
         self.step = _step(compiled)
@@ -136,24 +116,13 @@ class Search:
             row = self.sets[g].row(choice.device.residents)
             if row is not None:
                 self.enter((g, row))
-                self.keep((g, row), DeviceResult(choice.value, self.sets[g].upper(row), choice.plan, "greedy"))
+                self.devices.keep((g, row), DeviceResult(choice.value, self.sets[g].upper(row), choice.plan, "greedy"))
         self.improve()
 
     def enter(self, key: Key) -> None:
         """A set becomes a column of the master."""
         if key not in self.columns:
-            self.columns[key] = Used(key[0], self.sets[key[0]].usage(key[1]))
-
-    def keep(self, key: Key, result: DeviceResult) -> None:
-        """A plan of a column is known."""
-        known = self.facts.setdefault(key, _Known())
-        if known.result is None or result.value >= known.result.value:
-            known.result = result
-
-    def lower(self, key: Key) -> int:
-        """The best value found of a column."""
-        known = self.facts.get(key)
-        return 0 if known is None or known.result is None or known.result.plan is None else known.result.value
+            self.columns[key] = Used(key[0], self.sets[key[0]].table.usage(key[1]))
 
     # Rounds
 
@@ -241,31 +210,19 @@ class Search:
             if fresh or not offers or looked >= LOOKED_AT:
                 return top, fresh
             if all(
-                sets.float_upper(offer.row) - float(prices.of(sets.usage(offer.row))) > threshold for offer in offers
+                sets.float_upper(offer.row) - float(prices.of(sets.table.usage(offer.row))) > threshold
+                for offer in offers
             ):
                 return top, fresh
 
     def still_offered(self, key: Key, prices: Prices, threshold: float) -> bool:
         """Whether a set is worth more than its price and `threshold` by bounds that are quick to prove."""
         sets, row = self.sets[key[0]], key[1]
-        price = prices.of(sets.usage(row))
+        price = prices.of(sets.table.usage(row))
         if sets.upper(row) - price <= threshold:
             return False
-        self.rate(key, (price + Fraction(threshold)) / self.iterations)
+        self.devices.rate(key, (price + Fraction(threshold)) / self.iterations)
         return float(sets.upper(row) - price) > threshold
-
-    def rate(self, key: Key, target: Fraction) -> None:
-        """Bound what a set is worth an iteration, the first time with a quick look down to `target`, the second time as far as it goes."""
-        times = self.rated.get(key, 0)
-        if times == 2 or not self.compiled.problem.repeat:
-            return
-        self.rated[key] = times + 1
-        limit = rate_limit(self.device(key), Fraction(0) if times else target, self.watch.ended, quick=not times)
-        sets, row = self.sets[key[0]], key[1]
-        if limit is not None and limit * self.iterations < sets.upper(row):
-            total = limit * self.iterations
-            sets.tighten(row, ceil(total) if self.every else floor(total))
-            self.origins.add("value iteration")
 
     def news(self, note: str) -> None:
         """Tell the best value and the bound."""
@@ -283,65 +240,23 @@ class Search:
             for key, number in zip(self.columns, relaxed.number.tolist(), strict=True)
             if number > 1e-9
         }
-        wanted = [key for key in weight if self.is_open(key) and not (fresh and key in self.facts)]
+        wanted = [key for key in weight if self.devices.is_open(key) and not (fresh and key in self.devices.facts)]
         watch = self.watch if self.rounds else self.watch.at_least(FIRST_SECONDS)
         wanted.sort(key=lambda key: (-weight[key] * self.sets[key[0]].float_upper(key[1]), key))
         for position, key in enumerate(wanted):
             if watch.ended() is None:
-                self.evaluate(key, watch, len(wanted) - position)
+                self.devices.evaluate(key, watch, len(wanted) - position)
             if position % 10 == 9:
                 self.news(f"{position + 1} of {len(wanted)} devices in use solved")
         if wanted:
             self.improve()
         return bool(wanted)
 
-    def is_open(self, key: Key) -> bool:
-        """Whether solving a column's device may tell more."""
-        known = self.facts.get(key)
-        return known is None or (not known.closed and self.lower(key) < self.sets[key[0]].upper(key[1]))
-
-    def evaluate(self, key: Key, watch: Watch, parts: int) -> None:
-        """Solve a column's device, within one of `parts` parts of the time that is left; rougher at first."""
-        g, row = key
-        known = self.facts.setdefault(key, _Known())
-        device = self.device(key)
-        gap = max(self.watch.limits.gap / 2, ROUGH[min(known.times, len(ROUGH) - 1)])
-        limits = watch.left(gap=gap)
-        if limits.time is not None:
-            limits = replace(limits, time=min(limits.time, max(SHORTEST_SHARE, limits.time / parts)))
-        known.times += 1
-        hint = known.result.plan if known.result is not None else None
-        result = self.solved(device, limits, hint)
-        known.closed = result.proved or result.reason not in (Reason.GAP_LIMIT, Reason.TIME_LIMIT)
-        known.closed = known.closed or known.times >= (2 if self.every else len(ROUGH))
-        self.keep(key, result)
-        if self.every:
-            self.rated[key] = 1
-            self.rate(key, Fraction(0))
-        elif result.bound < self.sets[g].upper(row):
-            self.sets[g].tighten(row, result.bound)
-            self.origins.add(result.origin)
-
-    def solved(self, device: DeviceProblem, limits: Limits, hint: object) -> DeviceResult:
-        """The result of a device, known already if an equal one was proved."""
-        key = anonymous(device)
-        result = self.known.get(key)
-        if result is None:
-            result = self.solve_device(device, limits, hint=hint)  # type: ignore[arg-type]
-            if result.proved:
-                self.known[key] = result
-        return result
-
-    def device(self, key: Key) -> DeviceProblem:
-        """The device of a column, as one of its group's first class."""
-        g, row = key
-        return self.compiled.device(self.groups[g].classes[0], self.sets[g].residents(row), self.iterations)
-
     def improve(self) -> None:
         """A better incumbent from the plans known by now, if there is one."""
-        found = {key: self.lower(key) for key in self.facts if self.lower(key) > 0}
+        found = {key: self.devices.lower(key) for key in self.devices.facts if self.devices.lower(key) > 0}
         limits = self.watch.left()
-        self.best.improve({key: Used(key[0], self.sets[key[0]].usage(key[1])) for key in found}, found, limits)
+        self.best.improve({key: Used(key[0], self.sets[key[0]].table.usage(key[1])) for key in found}, found, limits)
 
     # The end
 
@@ -351,40 +266,26 @@ class Search:
         if bound is None or self.every:
             return Reason.WORK_LIMIT
         target = max(beat, self.best.value)
-        listed: list[tuple[Key, int]] = []
-        for g, sets in enumerate(self.sets):
-            rows = sets.worth_more(self.prices, self.tops[g] - (bound - target - self.step), MAX_COLUMNS - len(listed))
-            if rows is None:
-                return Reason.WORK_LIMIT
-            listed += [((g, row), sets.upper(row)) for row in rows]
-        self.news(f"{len(listed)} sets of residents may be in a better plan")
-        columns, bounds = [], []
-        for (g, row), upper in listed:
-            for c in self.groups[g].classes:
-                columns.append(Column(c, self.sets[g].residents(row)))
-                bounds.append(upper)
-        order = sorted(
-            range(len(columns)), key=lambda k: (columns[k].class_index, len(columns[k].residents), columns[k].residents)
-        )
-        choices = Choices(
-            tuple(columns[k] for k in order),
-            tuple(bounds[k] for k in order),
-            (None,) * len(self.compiled.problem.devices),
-        )
+        surplus = bound - target // self.step * self.step - self.step
+        classes = len(self.compiled.problem.devices)
+        listed = list_rest(self.groups, self.sets, self.prices, self.tops, surplus, classes)
+        if listed is None:
+            return Reason.WORK_LIMIT
+        self.news(f"{len(listed.columns)} sets of residents may be in a better plan")
         found = allocate(
             self.compiled,
             self.iterations,
-            lambda device, limits, *, hint=None: self.solved(device, limits, hint),
+            lambda device, limits, *, hint=None: self.devices.solved(device, limits, hint),
             self.solve_master,
             self.watch,
             start=self.choices(),
             beat=target,
             tell=self.tell,
-            listed=choices,
+            listed=listed,
             ceiling=floor(bound),
         )
         self.bound = min(bound, Fraction(max(found.bound, target)))
-        self.origins.add(found.origin)
+        self.devices.origins.add(found.origin)
         if found.value > self.best.value:
             self.final = found
         return found.reason
@@ -397,15 +298,15 @@ class Search:
         for g, group in enumerate(self.groups):
             own = []
             for key, number in self.best.multiplicity.items():
-                known = self.facts[key]
+                known = self.devices.facts[key]
                 if key[0] == g and number and known.result is not None and known.result.plan is not None:
-                    own.append(Choice(self.device(key), known.result.plan, self.best.values[key], number))
+                    own.append(Choice(self.devices.problem(key), known.result.plan, self.best.values[key], number))
             chosen += spread(self.compiled, group, own)
         return tuple(chosen)
 
     def answer(self, reason: Reason) -> Allocation:
         """The incumbent with the bound."""
-        origin = f"{ORIGIN}: {' and '.join(sorted(self.origins - {'greedy'}))}"
+        origin = f"{ORIGIN}: {' and '.join(sorted(self.devices.origins - {'greedy'}))}"
         bound = self.whole_bound()
         if self.final is not None:
             return replace(self.final, bound=max(bound, self.final.value), origin=origin, reason=reason)

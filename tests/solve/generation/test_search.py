@@ -13,7 +13,7 @@ from pipefill_opt.solve import columns, facade
 from pipefill_opt.solve.columns import list_columns
 from pipefill_opt.solve.device import compile_problem
 from pipefill_opt.solve.facade import solve
-from pipefill_opt.solve.generation import search, sets
+from pipefill_opt.solve.generation import rest, sets
 from pipefill_opt.solve.result import Limits, Outcome, Progress, Reason
 from tests.solve.devices import fill_problem, job
 from tests.solve.random_instances import random_problem
@@ -53,7 +53,7 @@ def test_more_sets_than_can_be_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = compile_problem(problem)
     assert len(list_columns(compiled, 3).columns) > 200
     monkeypatch.setattr(columns, "MAX_COLUMNS", 40)
-    monkeypatch.setattr(search, "MAX_COLUMNS", 40)
+    monkeypatch.setattr(rest, "MAX_COLUMNS", 40)
     assert any(list_columns(compiled, 3).rest)
     found = solve(problem, solver="cg", limits=Limits(gap=Fraction(1, 1000)))
     assert truth.objective is not None

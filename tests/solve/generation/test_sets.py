@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 
 import pytest
 
@@ -14,7 +13,7 @@ from pipefill_opt.solve.device import compile_problem
 from pipefill_opt.solve.dp import solve_dp
 from pipefill_opt.solve.generation import sets as sets_module
 from pipefill_opt.solve.generation.prices import Prices
-from pipefill_opt.solve.generation.sets import Sets, whole_knapsack
+from pipefill_opt.solve.generation.sets import Sets
 from pipefill_opt.solve.result import Limits
 from tests.solve import brute_force
 from tests.solve.devices import fill_problem, job
@@ -48,7 +47,7 @@ def test_no_plan_is_worth_more_than_its_price_and_the_proven_top(first: int) -> 
                 for residents, value in values.items():
                     assert value - priced(residents, prices) <= top
                 for offer in offers:
-                    assert sets.upper(offer.row) >= values.get(sets.residents(offer.row), 0)
+                    assert sets.upper(offer.row) >= values.get(sets.table.residents(offer.row), 0)
                 if offers:
                     continue
                 assert all(
@@ -74,7 +73,7 @@ def test_all_sets_worth_more_are_found() -> None:
             threshold = Fraction(scale, 4)
             rows = sets.worth_more(prices, threshold, 10_000)
             assert rows is not None
-            near = {sets.residents(row) for row in rows}
+            near = {sets.table.residents(row) for row in rows}
             for residents in bounds:
                 row = sets.row(residents)
                 worth = 0 if row is None else sets.upper(row)
@@ -96,7 +95,7 @@ def test_bounds_of_any_length_hold_for_every_length() -> None:
             sets.list_single()
             for row in sets.levels[1].rows.tolist() if len(sets.levels) > 1 else []:
                 for iterations in (1, 2, 3):
-                    device = compiled.device(index, sets.residents(row), iterations)
+                    device = compiled.device(index, sets.table.residents(row), iterations)
                     value = solve_dp(device, Limits()).value
                     assert Fraction(value, iterations) <= Fraction(sets.upper(tuple(row)), 3)
 
@@ -136,16 +135,3 @@ def test_a_tighter_bound_counts() -> None:
     assert offers[0].row == row
     assert sets.row(((0, 0), (0, 0))) is None  # one copy
     assert sets.row(((5, 0),)) is None
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_whole_knapsack(seed: int) -> None:
-    rng = random.Random(seed)
-    items = [(rng.randint(1, 20), rng.randint(1, 9), rng.randint(0, 4)) for _ in range(rng.randint(0, 4))]
-    room = rng.randint(0, 25)
-    best = 0
-    for numbers in product(*(range(most + 1) for _, _, most in items)):
-        if sum(n * size for n, (_, size, _) in zip(numbers, items, strict=True)) <= room:
-            best = max(best, sum(n * value for n, (value, _, _) in zip(numbers, items, strict=True)))
-    assert whole_knapsack(items, room) == best
-    assert whole_knapsack(items, room, steps=1) >= best
