@@ -17,8 +17,10 @@ from pipefill_opt.solve.facade import solve
 from pipefill_opt.solve.result import Limits, Solution
 from pipefill_opt.timeline.compute import timeline
 from pipefill_opt.timeline.timeline import Timeline
+from pipefill_opt.traces.importing import measured_intervals, measured_trace
+from pipefill_opt.traces.main_document import main_document
 from pipefill_opt.workload.costs import MainJob
-from pipefill_opt.workload.main_file import read_main
+from pipefill_opt.workload.main_file import main_from_document, read_main
 
 __all__ = [
     "Certificate",
@@ -33,6 +35,10 @@ __all__ = [
     "build_family",
     "certify",
     "explain",
+    "main_document",
+    "main_from_document",
+    "measured_intervals",
+    "measured_trace",
     "plan_document",
     "read_instance",
     "read_main",
