@@ -11,7 +11,6 @@ from pipefill_opt.traces.intervals import read_intervals
 from pipefill_opt.traces.json_events import Progress
 from pipefill_opt.traces.kineto import read_kineto
 from pipefill_opt.traces.measured import Measured
-from pipefill_opt.traces.nsys import read_nsys
 from pipefill_opt.traces.rank_runs import rank_runs
 from pipefill_opt.traces.steps import measure
 from pipefill_opt.traces.trace_events import TraceEvents
@@ -22,6 +21,8 @@ Paths = Sequence[Path | str]
 def read_traces(kind: str, paths: Paths, progress: Progress | None = None) -> tuple[TraceEvents, ...]:
     """What profilers recorded, by rank as they come. kind: `kineto` or `nsys`. Raises InputError."""
     if kind == "nsys":
+        from pipefill_opt.traces.nsys import read_nsys
+
         return read_nsys(paths, progress)
     return tuple(read_kineto(path, position=index, progress=progress) for index, path in enumerate(paths))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from pipefill_opt.errors import InputError
@@ -31,7 +31,7 @@ def rank_runs(traces: Sequence[TraceEvents], prefix: str | None = None) -> tuple
         if any(labels):
             _refuse_holes(ordered)
     ranks = tuple(_runs(*of_rank) for of_rank in zip(ordered, labels, windows, strict=True))
-    _refuse_gaps(ordered, ranks)
+    _refuse_gaps(ordered, ranks, windows)
     return ranks
 
 
@@ -85,15 +85,18 @@ def _refuse_holes(traces: Sequence[TraceEvents]) -> None:
         )
 
 
-def _refuse_gaps(traces: Sequence[TraceEvents], ranks: Sequence[RankRuns]) -> None:
-    """InputError where a rank receives more than the ranks given can send: one is missing."""
+def _refuse_gaps(
+    traces: Sequence[TraceEvents], ranks: Sequence[RankRuns], windows: Sequence[Mapping[int, Interval]]
+) -> None:
+    """InputError where a rank receives more in its steps than the ranks given can send: one is missing."""
     last = max(action.stage for rank in ranks for run in rank.runs for action in members(run.action))
-    for events, rank in zip(traces, ranks, strict=True):
-        own = {action for run in rank.runs for action in members(run.action)}
-        made = [producer(action, last) for run in rank.runs for action in members(run.action)]
+    for events, rank, marked in zip(traces, ranks, windows, strict=True):
+        runs = [run for run in rank.runs if run.step is not None or not marked]
+        own = {action for run in runs for action in members(run.action)}
+        made = [producer(action, last) for run in runs for action in members(run.action)]
         expected = sum(action is not None and action not in own for action in made)
         times = events.ops.start[events.ops.kind == Op.RECV].tolist()
-        received = sum(not rank.windows or step_at(time, rank.windows) is not None for time in times)
+        received = sum(not marked or step_at(time, marked) is not None for time in times)
         if received > expected and len(traces) != events.world:
             raise InputError(
                 "expected all ranks of the pipeline, and this one receives messages from none of those given",

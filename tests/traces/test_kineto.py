@@ -68,6 +68,22 @@ def test_without_marked_steps_an_action_that_comes_again_begins_one(tmp_path: Pa
     assert times(measured) == moved(made, BASE)
 
 
+@pytest.mark.parametrize("cuda", [False, True])
+@pytest.mark.parametrize("style", ["own", "runtime", "none"])
+def test_what_lies_outside_of_marked_steps_does_not_count(cuda: bool, style: str, tmp_path: Path) -> None:
+    """The number of ranks is unknown, so that messages are counted: those of the first step, whose mark is gone, are not."""
+    made = pipeline(ONE_F, steps=3)
+    paths = write_traces(tmp_path, made, style, cuda=cuda)
+    for path in paths:
+        document = json.loads(path.read_text(), parse_float=str)
+        del document["distributedInfo"]
+        document["traceEvents"] = [e for e in document["traceEvents"] if e["name"] not in ("step 0", "ProfilerStep#0")]
+        path.write_text(json.dumps(document))
+    measured = measured_trace("kineto", paths)
+    assert [step.number for step in measured.steps] == [1, 2]
+    assert times(measured) == moved(made, BASE)[1:]
+
+
 def test_absolute_times_without_a_base_and_gzip(tmp_path: Path) -> None:
     made = pipeline(ONE_F)
     paths = []
