@@ -35,6 +35,9 @@ def register_imports(kinds: Any) -> None:
         )
         parser.add_argument("--skip", type=_count, default=0, metavar="N", help="leave out the first N steps")
         parser.add_argument(
+            "--only", type=_numbers, default=(), metavar="N,M", help="only these steps, numbered as the report shows"
+        )
+        parser.add_argument(
             "--count-gaps", action="store_true",
             help="add to each action the time behind it in which its device neither works nor waits for a message",
         )  # fmt: skip
@@ -54,7 +57,7 @@ def register(commands: Any) -> None:
     idle.add_argument("kind", choices=("kineto", "nsys"))
     idle.add_argument("files", metavar="FILE", nargs="+")
     idle.add_argument(
-        "--union", type=_streams, action="append", default=[], metavar="A,B", help="also these streams together"
+        "--union", type=_numbers, action="append", default=[], metavar="A,B", help="also these streams together"
     )
     add_common(idle, FORMATS)
     idle.set_defaults(run=run_idle)
@@ -65,12 +68,13 @@ def run_import(arguments: argparse.Namespace) -> int:
     import json
 
     from pipefill_opt.report import measured as report
+    from pipefill_opt.traces.importing import some_steps
     from pipefill_opt.traces.main_document import main_document
     from pipefill_opt.traces.prediction import predict_steps
     from pipefill_opt.workload.main_file import main_from_document
 
     memory = _memory(arguments)
-    measured = _measured(arguments)
+    measured = some_steps(_measured(arguments), skip=arguments.skip, only=arguments.only)
     document = main_document(measured, count_gaps=arguments.count_gaps, memory=memory)
     main_from_document(document, file=", ".join(arguments.files))
     predictions = predict_steps(measured)
@@ -99,11 +103,9 @@ def _measured(arguments: argparse.Namespace) -> Measured:
     from pipefill_opt.traces.importing import measured_intervals, measured_trace
 
     if arguments.kind == "intervals":
-        return measured_intervals(arguments.files[0], unit=arguments.unit, skip=arguments.skip)
+        return measured_intervals(arguments.files[0], unit=arguments.unit)
     with _progress(arguments.files) as progress:
-        return measured_trace(
-            arguments.kind, arguments.files, label=arguments.label, skip=arguments.skip, progress=progress
-        )
+        return measured_trace(arguments.kind, arguments.files, label=arguments.label, progress=progress)
 
 
 def run_idle(arguments: argparse.Namespace) -> int:
@@ -169,5 +171,5 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _streams(text: str) -> tuple[int, ...]:
+def _numbers(text: str) -> tuple[int, ...]:
     return tuple(_count(part) for part in text.split(","))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,27 +27,31 @@ def read_traces(kind: str, paths: Paths, progress: Progress | None = None) -> tu
     return tuple(read_kineto(path, position=index, progress=progress) for index, path in enumerate(paths))
 
 
-def measured_trace(
-    kind: str, paths: Paths, *, label: str | None = None, skip: int = 0, progress: Progress | None = None
-) -> Measured:
+def measured_trace(kind: str, paths: Paths, *, label: str | None = None, progress: Progress | None = None) -> Measured:
     """The steps of one pipeline from the traces of its ranks. kind: `kineto` or `nsys`; `label`: the prefix of one's own labels.
 
-    skip: leave out so many of the first steps. Raises InputError.
+    Raises InputError.
     """
-    return without_first(measure(rank_runs(read_traces(kind, paths, progress), label)), skip)
+    return measure(rank_runs(read_traces(kind, paths, progress), label))
 
 
-def measured_intervals(path: Path | str, *, unit: str = "ns", skip: int = 0) -> Measured:
+def measured_intervals(path: Path | str, *, unit: str = "ns") -> Measured:
     """The steps of one pipeline from a CSV of intervals, see `intervals`. Raises InputError."""
     ranks, notes = read_intervals(path, unit)
     measured = measure(ranks)
-    return without_first(replace(measured, notes=notes + measured.notes), skip)
+    return replace(measured, notes=notes + measured.notes)
 
 
-def without_first(measured: Measured, skip: int) -> Measured:
-    """The steps but for the first `skip`. Raises InputError where none is left."""
-    if skip >= len(measured.steps):
-        raise InputError(
-            "expected a step that is not left out", value=f"{len(measured.steps)} complete, {skip} left out"
-        )
-    return replace(measured, steps=measured.steps[skip:])
+def some_steps(measured: Measured, *, skip: int = 0, only: Collection[int] = ()) -> Measured:
+    """The steps but for the first `skip`, and of these only those with the numbers in `only`, where there are any.
+
+    Raises InputError where none is left, or one of `only` is not complete.
+    """
+    complete = [step.number for step in measured.steps]
+    absent = [number for number in only if number not in complete]
+    kept = tuple(step for step in measured.steps[skip:] if not only or step.number in only)
+    if absent or not kept:
+        value = f"step {absent[0]}" if absent else f"{skip} left out"
+        expected = f"expected some of the complete steps, {', '.join(map(str, complete))}"
+        raise InputError(expected, value=value)
+    return replace(measured, steps=kept)

@@ -79,6 +79,7 @@ def test_main_on_stdout_and_the_report_on_stderr(shell: Shell) -> None:
     assert ran.lines[1].startswith("1 complete steps of 48 actions")
     shell.write("main.json", ran.out)
     assert shell("bubbles", "main.json").code == 0
+    assert shell("import", "kineto", *paths, "--only", "1").out == ran.out
 
 
 def test_notes_are_talk(shell: Shell) -> None:

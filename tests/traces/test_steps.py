@@ -6,7 +6,7 @@ import pytest
 
 from pipefill_opt.errors import InputError
 from pipefill_opt.schedule.actions import parse_action
-from pipefill_opt.traces.importing import without_first
+from pipefill_opt.traces.importing import some_steps
 from pipefill_opt.traces.measured import RankRuns, Run, producer
 from pipefill_opt.traces.steps import measure
 
@@ -102,11 +102,15 @@ def test_messages_count_within_their_step() -> None:
     assert measure([rank(0, "0F0 0B0")]).steps[0].communication == ()
 
 
-def test_steps_at_the_beginning_can_be_left_out() -> None:
+def test_steps_can_be_chosen() -> None:
     measured = measure([rank(0, "0F0 0B0 0F0 0B0 0F0 0B0")])
-    assert [step.number for step in without_first(measured, 1).steps] == [1, 2]
-    with pytest.raises(InputError, match="3 complete, 3 left out"):
-        without_first(measured, 3)
+    assert [step.number for step in some_steps(measured).steps] == [0, 1, 2]
+    assert [step.number for step in some_steps(measured, skip=1).steps] == [1, 2]
+    assert [step.number for step in some_steps(measured, only=(2, 0)).steps] == [0, 2]
+    with pytest.raises(InputError, match="3 left out: expected some of the complete steps, 0, 1, 2"):
+        some_steps(measured, skip=3)
+    with pytest.raises(InputError, match="step 7: expected some of the complete steps"):
+        some_steps(measured, only=(1, 7))
 
 
 @pytest.mark.parametrize(
