@@ -71,7 +71,7 @@ def test_command(command: Command, inputs: Path, capsys: pytest.CaptureFixture[s
 def test_every_question_has_a_page_and_every_page_a_question() -> None:
     listed = re.findall(r"\]\(([\w-]+\.md)\)", (HOWTO / "README.md").read_text(encoding="utf-8"))
     assert sorted(listed) == [page.name for page in PAGES]
-    assert len(PAGES) == 10
+    assert len(PAGES) == 11
     assert all(commands(page) for page in PAGES)
 
 

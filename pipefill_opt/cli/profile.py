@@ -36,6 +36,11 @@ def register(commands: Any) -> None:
     profile.add_argument("--optimizer", choices=("adam", "adamw", "sgd"), default="adam", help="default: adam")
     profile.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: what is there")
     profile.add_argument("--repeats", type=_count, default=20, metavar="N", help="iterations measured; default: 20")
+    profile.add_argument(
+        "--processor-time",
+        action="store_true",
+        help="on a CPU that others use too: one thread, and the processor's time instead of the clock's",
+    )
     profile.add_argument("--name", help="of the job; default: that of the module's class, and the kind")
     profile.add_argument("--main", metavar="MAIN", help="write a whole INSTANCE, with this file as its main job")
     profile.add_argument(
@@ -57,6 +62,7 @@ def run_profile(arguments: argparse.Namespace) -> int:
         device=arguments.device,
         optimizer=arguments.optimizer,
         repeats=arguments.repeats,
+        processor_time=arguments.processor_time,
     )
     profile = profile_module(
         arguments.factory,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import tempfile
-import time
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from statistics import median_high
 from typing import Any, Final
 
 from pipefill_opt.workload.profile.library import torch_library
@@ -22,6 +22,8 @@ MEMORY: Final = {
 }
 """Where the bytes of operators come from, by type of device."""
 Clock = Callable[[], int]
+Samples = list[list[int]]
+"""ns, by iteration and operator."""
 
 
 def measured(walk: Walk, batch: int, device: Any, repeats: int, warmup: int, clock: Clock) -> Configuration:
@@ -30,28 +32,39 @@ def measured(walk: Walk, batch: int, device: Any, repeats: int, warmup: int, clo
         walk.iterate(lambda: None)
     memory = _memory_cuda(walk) if device.type == "cuda" else _memory_cpu(walk)
     flops = _flops(walk)
-    count = len(walk.names)
-    stepper = Stepper(_settled(walk, device), clock=clock)
-    whole, replayed, calls = [], [], []
-    try:
-        for repeat in range(-1, repeats):  # the stepper's first iteration warms up its thread
-            stamps = _times_cuda(walk) if device.type == "cuda" else _times_cpu(walk, clock)
-            begin = time.perf_counter_ns()
-            steps = [stepper.advance() for _ in range(count)]
-            call = time.perf_counter_ns() - begin
-            if repeat >= 0:
-                whole.append(stamps)
-                replayed.append(steps)
-                calls.append(max(0, call - sum(steps)) // count)
-    finally:
-        stepper.close()
+    whole, replayed, handovers = _times(walk, device, repeats, clock)
     operators = tuple(
         Operator(name, times, again, *sizes, work)
         for name, times, again, sizes, work in zip(
             walk.names, zip(*whole, strict=True), zip(*replayed, strict=True), memory, flops, strict=True
         )
     )
-    return Configuration(batch, walk.resident(), operators, sorted(calls)[len(calls) // 2])
+    return Configuration(batch, walk.resident(), operators, median_high(handovers))
+
+
+def _times(walk: Walk, device: Any, repeats: int, clock: Clock) -> tuple[Samples, Samples, list[int]]:
+    """Of each operator, in whole iterations and replayed, and what handing over took. All in one thread, as a fill job has its own."""
+    iterate = _settled(walk, device)
+    whole: Samples = []
+
+    def both(pause: Callable[[], None]) -> None:
+        whole.append(_whole_cuda(walk) if device.type == "cuda" else _whole_cpu(walk, clock))
+        pause()
+        iterate(pause)
+
+    stepper = Stepper(both, clock=clock)
+    replayed: Samples = []
+    handovers = []
+    try:
+        for _ in range(repeats + 1):
+            stepper.advance()
+            begin = clock()
+            steps = [stepper.advance() for _ in walk.names]
+            handovers.append(max(0, clock() - begin - sum(steps)) // len(steps))
+            replayed.append(steps)
+    finally:
+        stepper.close()
+    return whole[1:], replayed[1:], handovers[1:]  # the first ones warmed the thread up
 
 
 def _settled(walk: Walk, device: Any) -> Callable[[Callable[[], None]], None]:
@@ -70,13 +83,13 @@ def _settled(walk: Walk, device: Any) -> Callable[[Callable[[], None]], None]:
     return iterate
 
 
-def _times_cpu(walk: Walk, clock: Clock) -> list[int]:
+def _whole_cpu(walk: Walk, clock: Clock) -> list[int]:
     stamps = [clock()]
     walk.iterate(lambda: stamps.append(clock()))
     return [end - begin for begin, end in pairwise(stamps)]
 
 
-def _times_cuda(walk: Walk) -> list[int]:
+def _whole_cuda(walk: Walk) -> list[int]:
     """By events in the stream: the device's own clock, waits for launches included."""
     cuda = torch_library().cuda
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pipefill_opt.errors import InputError
 from pipefill_opt.workload.profile.factory import Made, load_factory, make
 from pipefill_opt.workload.profile.library import torch_library
-from pipefill_opt.workload.profile.measure import MEMORY, Clock, measured
+from pipefill_opt.workload.profile.measure import MEMORY, measured
 from pipefill_opt.workload.profile.records import Configuration, Profile
 from pipefill_opt.workload.profile.units import blocks_of, leaves_of
 from pipefill_opt.workload.profile.walk import Walk
@@ -23,7 +24,10 @@ DEVICES: Final = ("auto", "cpu", "cuda")
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How to profile. `leaves`: operators are modules without children, else top-level blocks."""
+    """How to profile. `leaves`: operators are modules without children, else top-level blocks.
+
+    `processor_time`: one thread, and the processor's time instead of the clock's, which others who use the machine move less.
+    """
 
     training: bool = False
     leaves: bool = False
@@ -31,7 +35,7 @@ class Manner:
     optimizer: str = "adam"
     repeats: int = 20
     warmup: int = 3
-    clock: Clock = time.perf_counter_ns
+    processor_time: bool = False
 
 
 def profile_module(
@@ -46,19 +50,32 @@ def profile_module(
     torch = torch_library()
     factory = load_factory(reference)
     device = _device(torch, manner.device)
+    if manner.processor_time and device.type != "cpu":
+        raise InputError("expected device cpu with processor time", value=device.type)
     made = make(factory, lambda value: isinstance(value, torch.nn.Module))
     made.module.to(device)
     kind = KINDS[manner.training]
     optimizer = _optimizer(torch, made, manner) if manner.training else None
     units = (leaves_of if manner.leaves else blocks_of)(made.module)
     configurations = []
-    for batch in batches:
-        tell(f"batch size {batch}")
-        configurations.append(_configuration(made, units, batch, device, optimizer, manner))
+    with _threads(torch, manner):
+        machine = _device_name(torch, device)
+        for batch in batches:
+            tell(f"batch size {batch}")
+            configurations.append(_configuration(made, units, batch, device, optimizer, manner))
     title = name or f"{type(made.module).__name__}-{kind}"
-    return Profile(
-        title, kind, _device_name(torch, device), torch.__version__, MEMORY[device.type], tuple(configurations)
-    )
+    return Profile(title, kind, machine, torch.__version__, MEMORY[device.type], tuple(configurations))
+
+
+@contextmanager
+def _threads(torch: Any, manner: Manner) -> Iterator[None]:
+    """One thread, if it is the processor's time that counts."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1 if manner.processor_time else before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _configuration(
@@ -67,7 +84,8 @@ def _configuration(
     try:
         walk = Walk(made, units, batch, device, optimizer)
         try:
-            return measured(walk, batch, device, manner.repeats, manner.warmup, manner.clock)
+            clock = time.process_time_ns if manner.processor_time else time.perf_counter_ns
+            return measured(walk, batch, device, manner.repeats, manner.warmup, clock)
         finally:
             walk.close()
     except InputError:

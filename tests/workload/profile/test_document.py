@@ -42,9 +42,9 @@ def test_the_job_is_one_that_solve_takes(tmp_path: Path) -> None:
     file = tmp_path / "instance.yaml"
     file.write_text(job_text(document), encoding="utf-8")
     problem = read_instance(file)
-    (config,) = problem.jobs[0].configs
+    (config,) = problem.jobs[0].configurations
     assert [(op.duration, op.memory, op.carry) for op in config.operators] == [(2 * MS, 3000, 1000), (5 * MS, 2000, 0)]
-    assert solve(problem, Limits()).certificate.objective == 7 * MS
+    assert solve(problem, limits=Limits()).certificate.objective == 7 * MS
 
 
 def test_with_a_main_job() -> None:
