@@ -19,19 +19,29 @@ from pipefill_opt.solve.result import Limits
 
 
 def lines() -> Iterator[Line]:
-    """Gap in percent for the three objectives."""
-    yield gap_line("makespan", classes=16, count=512, kinds=24, depth=10.0, seconds=60, target=1.0)
-    yield gap_line("makespan", classes=16, count=512, kinds=24, depth=2.0, seconds=60, target=2.0)
-    yield gap_line("weighted-completion", classes=16, count=512, kinds=24, depth=10.0, seconds=60, target=2.5)
-    yield gap_line("weighted-completion", classes=64, count=128, kinds=48, depth=10.0, seconds=180, target=3.0)
-    yield gap_line("on-time-value", classes=16, count=512, kinds=24, depth=10.0, seconds=60, target=3.0)
+    """Gap in percent for the three objectives: queues of jobs that each need a device for themselves, and queues that share devices."""
+    for shared in (False, True):
+        yield gap_line("makespan", 16, 512, 24, depth=10.0, shared=shared, seconds=60, target=1.0)
+        yield gap_line("makespan", 16, 512, 24, depth=2.0, shared=shared, seconds=60, target=2.0)
+        yield gap_line("weighted-completion", 16, 512, 24, depth=10.0, shared=shared, seconds=60, target=2.5)
+        yield gap_line("weighted-completion", 64, 128, 48, depth=10.0, shared=shared, seconds=180, target=3.0)
+        yield gap_line("on-time-value", 16, 512, 24, depth=10.0, shared=shared, seconds=60, target=3.0)
 
 
 def gap_line(
-    objective: str, *, classes: int, count: int, kinds: int, depth: float, seconds: float, target: float, seed: int = 1
+    objective: str,
+    classes: int,
+    count: int,
+    kinds: int,
+    *,
+    depth: float,
+    shared: bool,
+    seconds: float,
+    target: float,
+    seed: int = 1,
 ) -> Line:
     """The gap that is left after `seconds` of CPU time."""
-    problem = queue(seed, objective, classes=classes, count=count, kinds=kinds, depth=depth)
+    problem = queue(seed, objective, classes=classes, count=count, kinds=kinds, depth=depth, shared=shared)
     limits = Limits()
     begun = time.process_time()
     done = Event()
@@ -48,7 +58,8 @@ def gap_line(
     done.set()
     watcher.join()
     gap = 100.0 if found.gap is None else float(100 * found.gap)
-    name = f"{objective} gap after {seconds:g} s, {classes} x {count} devices, {kinds} kinds, {depth:g} copies a device"
+    how = "shared" if shared else "one at a time"
+    name = f"{objective} gap after {seconds:g} s, {classes} x {count} devices, {kinds} kinds, {depth:g} copies a device, {how}"
     return Line(name, gap, target, "%", note=f"{found.outcome}, {found.bound_origin}, {used:.1f} s of CPU time")
 
 
@@ -60,9 +71,9 @@ def queue(
     count: int,
     kinds: int,
     depth: float,
-    resident: tuple[int, int] = (400, 2600),
+    shared: bool = False,
 ) -> FillProblem:
-    """`kinds` jobs with `depth` copies a device in all, on `classes` classes of `count` devices."""
+    """`kinds` jobs with `depth` copies a device in all, on `classes` classes of `count` devices. shared: several fit one device at once."""
     rng = random.Random(f"life-{seed}")
     period = 2_000
     devices = []
@@ -73,7 +84,7 @@ def queue(
             {
                 "name": f"stage{c}",
                 "count": count,
-                "resident_free": f"{2600 + round(1400 * part)}MB",
+                "resident_free": f"{2600 + round((1400 if shared else 800) * part)}MB",
                 "bubbles": [
                     {
                         "start": "0ms",
@@ -94,7 +105,7 @@ def queue(
     total = round(classes * count * depth)
     parts = [rng.uniform(0.5, 1.5) for _ in range(kinds)]
     copies = [max(1, round(total * part / sum(parts))) for part in parts]
-    jobs = [_job(rng, j, number, objective, depth) for j, number in enumerate(copies)]
+    jobs = [_job(rng, j, number, objective, depth, 400 if shared else 1750) for j, number in enumerate(copies)]
     return instance_from_document(
         {
             "period": f"{period}ms",
@@ -107,8 +118,8 @@ def queue(
     )
 
 
-def _job(rng: random.Random, number: int, copies: int, objective: str, depth: float) -> dict[str, object]:
-    resident = rng.randint(400, 2600)
+def _job(rng: random.Random, number: int, copies: int, objective: str, depth: float, least: int) -> dict[str, object]:
+    resident = rng.randint(least, 2600)
     configs = []
     base = rng.uniform(0.4, 2.5)
     for size in (8, 16):

@@ -47,18 +47,19 @@ def dispatch(
 
 def _place(
     shop: Shop, heaps: Sequence[list[tuple[int, int]]], places: Sequence[tuple[int, Piece]]
-) -> tuple[Fraction | int, int, Piece] | None:
+) -> tuple[float, int, Piece] | None:
     """(badness, class, piece) of the best place for one copy."""
-    best: tuple[Fraction | int, int, Piece] | None = None
+    best: tuple[float, int, Piece] | None = None
     for c, piece in places:
         if not heaps[c]:
             continue
         start = max(heaps[c][0][0], piece.release)
         if shop.objective is Objective.ON_TIME:
-            worth = shop.on_time(start, piece, piece.copies[0])
+            copy = piece.copies[0]
+            worth = shop.in_time(start, piece, copy) * float(shop.worth[copy.job][copy.configuration])
             if worth <= 0:
                 continue
-            badness: Fraction | int = -worth
+            badness: float = -worth
         else:
             badness = start + piece.turns
         if best is None or badness < best[0]:

@@ -87,9 +87,10 @@ class Master:
             at.append(np.arange(own, own + jobs))
             values.append(np.ones(jobs))
             cost = np.concatenate([cost, self.missing])
+        unit = max(1.0, float(np.abs(cost).max(initial=0.0)))  # HiGHS likes costs of about 1
         found = minimize(
             LinearProgram(
-                cost=cost,
+                cost=cost / unit,
                 rows=np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64),
                 columns=np.concatenate(at) if at else np.zeros(0, dtype=np.int64),
                 values=np.concatenate(values) if values else np.zeros(0),
@@ -101,10 +102,10 @@ class Master:
         )
         if found.status is not LinearStatus.OPTIMAL:
             return False
-        self.value, self.amounts = found.value, found.primal[:own]
-        prices = found.duals[:jobs]
+        self.value, self.amounts = found.value * unit, found.primal[:own]
+        prices = found.duals[:jobs] * unit
         self.own = np.maximum(prices, 0.0) if self.missing is not None else np.minimum(prices, 0.0)
-        self.place = found.duals[jobs:]
+        self.place = found.duals[jobs:] * unit
         return True
 
     def lagrangian(self, prices: Floats, gains: Sequence[float]) -> float:

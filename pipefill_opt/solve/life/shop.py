@@ -123,6 +123,10 @@ class Shop:
 
     def on_time(self, start: int, piece: Piece, copy: Copy) -> Fraction:
         """The on-time value of one copy of a piece that begins at turn `start`."""
+        return self.in_time(start, piece, copy) * self.worth[copy.job][copy.configuration]
+
+    def in_time(self, start: int, piece: Piece, copy: Copy) -> int:
+        """Its iterations that count."""
         deadline, turns = self.deadline[copy.job], copy.end - copy.begin
         if deadline is not None:
             turns = min(turns, max(0, deadline - start - copy.begin))
@@ -132,7 +136,7 @@ class Shop:
             done = copy.done if turns == copy.end - copy.begin else 0
         else:
             done = min(copy.done, piece.mode.iterations(copy.slot, turns))
-        return done * self.worth[copy.job][copy.configuration]
+        return done
 
     def total(self, lives: Iterable[Lives]) -> Fraction:
         """The objective of all lives: turns, weighted turns, or value."""
