@@ -13,6 +13,7 @@ from pipefill_opt.solve.monotone import relax
 from pipefill_opt.solve.result import Limits, Reason
 from pipefill_opt.solve.transitions import state_count, transition_count
 from pipefill_opt.solve.value_iteration import solve_value_iteration
+from pipefill_opt.solve.value_iteration_coupled import fits_coupled, solve_coupled
 from pipefill_opt.solve.watch import Watch
 
 FEW_TRANSITIONS: Final = 5_000
@@ -36,7 +37,8 @@ def solve_exact(device: DeviceProblem, limits: Limits, *, hint: DevicePlan | Non
     if transitions <= MOST_TRANSITIONS and state_count(device) <= MOST_STATES:
         return solve_dp(device, limits, hint=hint)
     if relaxed is not None:
-        return solve_value_iteration(device, relaxed, limits, hint=hint)
+        search = solve_coupled if fits_coupled(device) else solve_value_iteration
+        return search(device, relaxed, limits, hint=hint)
     value = hint.value(device) if hint is not None else 0
     return DeviceResult(value, max(value, simple_bound(device)), hint, "capacity", Reason.WORK_LIMIT)
 

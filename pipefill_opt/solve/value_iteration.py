@@ -40,6 +40,8 @@ from pipefill_opt.solve.watch import Watch
 ORIGIN: Final = "value iteration"
 POTENTIALS: Final = 2
 """Sweeps of one potential; more hardly help."""
+RELAXED_CUTS: Final = 12
+"""Work that cuts of a device that is not monotone may take, in sweeps; those of a monotone one take turns with the search of starts."""
 
 
 def solve_value_iteration(
@@ -49,7 +51,7 @@ def solve_value_iteration(
 
     relaxed: `relax(device)`. The device must pass `fits_grid`. `limits.work` counts states x rooms.
     """
-    search = _Starts(device, relaxed, Watch(limits), hint)
+    search = Starts(device, relaxed, Watch(limits), hint)
     done = search.closed() if device.repeat else search.once()
     if relaxed.exact and done:
         return DeviceResult(search.value, search.value, search.plan, ORIGIN)
@@ -57,10 +59,10 @@ def solve_value_iteration(
     return DeviceResult(search.value, max(search.value, search.bound), search.plan, ORIGIN, reason)
 
 
-class _Starts:
+class Starts:
     """The search over starts. `bound` holds at any time; `value` and `plan` are the best found so far.
 
-    limit: by start, an upper bound on every plan from there, lowered as the search goes on.
+    limit: by start, an upper bound on every plan from there, lowered as the search goes on. points: set by `closed`.
     """
 
     def __init__(self, device: DeviceProblem, relaxed: Relaxed, watch: Watch, hint: DevicePlan | None) -> None:
@@ -74,10 +76,10 @@ class _Starts:
         self.value = 0 if hint is None else hint.value(device)
         self.lap = tuple(sum(slot.value) for slot in device.slots)
         self.laps: Table = np.zeros(len(device.slots), dtype=np.int64)
-        self.states = self.grid.table([]).size
         self.worth: Table = self.grid.table([])
         self.limit: Table = self.worth
         self.front: Front | None = None
+        self.points: LapPoints | None = None
 
     def ended(self) -> Reason | None:
         """Why to stop now, if so: a limit, or the gap."""
@@ -86,8 +88,12 @@ class _Starts:
         return self.watch.ended()
 
     def stopped(self) -> bool:
+        """Counts the work of a block of rooms of the whole grid; whether a limit was reached."""
+        return self.counted(self.grid)
+
+    def counted(self, grid: Grid) -> bool:
         """Counts the work of a block of rooms; whether a limit was reached."""
-        self.watch.spend(self.states * self.grid.block)
+        self.watch.spend(prod(grid.length) * grid.block)
         return self.watch.ended() is not None
 
     def once(self) -> bool:
@@ -114,19 +120,24 @@ class _Starts:
             return False
         self.limit, self.worth = first
         points = LapPoints(self.device, self.value, min(self.bound, int(self.limit.max())))
+        self.points = points
         self.bound = points.high
         cuts = Cuts(self.lap, tuple(sum(slot.ticks) for slot in self.device.slots))
         boxes = Boxes(self.grid.length)
+        cutting, stepping = 0.0, 0.0 if self.exact else RELAXED_CUTS * prod(self.grid.length) * len(self.grid.rooms)
         ready = self.bound <= self.value or self.make_front(points)
         while ready and self.bound > self.value:
             self.watch.report(Fraction(self.value), Fraction(self.bound))
             if self.ended():
                 return False
-            cut = cuts.next(points.best(), self.laps)
+            begun = self.watch.work
+            cut = cuts.next(points.best(), self.laps) if cutting <= stepping else None
             if cut is not None:
                 ready = self.cut(points, cut)
+                cutting += self.watch.work - begun
             elif self.exact:
                 ready = self.step(boxes, points)
+                stepping += self.watch.work - begun
             else:
                 return True
             self.bound = max(self.value, min(points.high, int(points.floor(self.limit).max())))
@@ -146,13 +157,13 @@ class _Starts:
 
         From values spread over each lap in proportion to time.
         """
-        values = grid.table([_smooth(slot, worth) for slot, worth in zip(grid.device.slots, lap, strict=True)])
-        swept = grid.sweep(values, lap, self.stopped)
+        values = grid.table([smooth_values(slot, worth) for slot, worth in zip(grid.device.slots, lap, strict=True)])
+        swept = grid.sweep(values, lap, lambda: self.counted(grid))
         if swept is None:
             return None
         limit = swept - values
         for _ in range(POTENTIALS - 1):
-            values, swept = swept, grid.sweep(swept, lap, self.stopped)
+            values, swept = swept, grid.sweep(swept, lap, lambda: self.counted(grid))
             if swept is None:
                 return None
             limit = np.minimum(limit, swept - values)
@@ -237,7 +248,7 @@ class _Starts:
         return True
 
 
-def _smooth(slot: Chain, lap: int) -> list[int]:
+def smooth_values(slot: Chain, lap: int) -> list[int]:
     """By position: the value `lap` of a lap in proportion to the time before it, rounded down."""
     total = sum(slot.ticks)
     return [lap * elapsed // total for elapsed in accumulate(slot.ticks[:-1], initial=0)]

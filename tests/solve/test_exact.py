@@ -40,6 +40,7 @@ def _nothing_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_too_large_a_device_gets_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     optimum = solve_exact(coupled(), Limits())
     _nothing_is_small(monkeypatch)
+    monkeypatch.setattr(exact, "fits_coupled", lambda device: False)
     for grid in (True, False):
         monkeypatch.setattr(exact, "fits_grid", lambda device, fits=grid: fits)
         result = solve_exact(coupled(), Limits(), hint=optimum.plan)
@@ -48,9 +49,18 @@ def test_too_large_a_device_gets_a_bound(monkeypatch: pytest.MonkeyPatch) -> Non
         assert solve_exact(coupled(), Limits()).value == 0
 
 
+def test_coupled_devices_are_for_their_own_value_iteration(monkeypatch: pytest.MonkeyPatch) -> None:
+    optimum = solve_exact(coupled(), Limits())
+    _nothing_is_small(monkeypatch)
+    result = solve_exact(coupled(), Limits())
+    assert (result.value, result.proved, result.reason) == (optimum.value, True, Reason.PROVED)
+    assert result.origin in ("value iteration", "value iteration with carried bytes")
+
+
 def test_auto_goes_on_to_cp_sat(monkeypatch: pytest.MonkeyPatch) -> None:
     optimum = solve_exact(coupled(), Limits())
     _nothing_is_small(monkeypatch)
+    monkeypatch.setattr(exact, "fits_coupled", lambda device: False)
     result = solve_auto(coupled(), Limits())
     assert (result.value, result.proved, result.reason) == (optimum.value, True, Reason.PROVED)
 
