@@ -41,10 +41,8 @@ def register_imports(kinds: Any) -> None:
             "--count-gaps", action="store_true",
             help="add to each action the time behind it in which its device neither works nor waits for a message",
         )  # fmt: skip
-        parser.add_argument(
-            "--capacity", metavar="SIZE", help="memory of a device, for MAIN (a trace does not tell it)"
-        )
-        parser.add_argument("--used", metavar="SIZE", help="with --capacity: the most that the main job uses of it")
+        parser.add_argument("--capacity", metavar="SIZE", help="memory of a device; default: as the trace tells")
+        parser.add_argument("--used", metavar="SIZE", help="with --capacity: the most that the main job holds of it")
         add_common(parser, FORMATS)
         parser.set_defaults(run=run_import, kind=kind)
 
@@ -73,8 +71,9 @@ def run_import(arguments: argparse.Namespace) -> int:
     from pipefill_opt.traces.prediction import predict_steps
     from pipefill_opt.workload.main_file import main_from_document
 
-    memory = _memory(arguments)
+    _check_memory(arguments)
     measured = some_steps(_measured(arguments), skip=arguments.skip, only=arguments.only)
+    memory = _memory(arguments, measured)
     document = main_document(measured, count_gaps=arguments.count_gaps, memory=memory)
     main_from_document(document, file=", ".join(arguments.files))
     predictions = predict_steps(measured)
@@ -125,14 +124,24 @@ def run_idle(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _memory(arguments: argparse.Namespace) -> dict[str, str] | None:
+def _check_memory(arguments: argparse.Namespace) -> None:
+    """InputError for --capacity or --used alone: the other one is not known, and 0 would be wrong."""
     from pipefill_opt.errors import InputError
 
-    if arguments.capacity is None:
-        if arguments.used is not None:
-            raise InputError("expected --capacity with it", value=arguments.used, where="--used")
+    for one, other in (("capacity", "used"), ("used", "capacity")):
+        value = getattr(arguments, one)
+        if value is not None and getattr(arguments, other) is None:
+            raise InputError(f"expected --{other} with it", value=value, where=f"--{one}")
+
+
+def _memory(arguments: argparse.Namespace, measured: Measured) -> dict[str, Any] | None:
+    """As stated, else as recorded."""
+    if arguments.capacity is not None:
+        return {"capacity": arguments.capacity, "static": arguments.used}
+    if not measured.memory:
         return None
-    return {"capacity": arguments.capacity, "static": arguments.used or "0"}
+    capacity, reserved = zip(*measured.memory, strict=True)
+    return {"unit": "B", "capacity": list(capacity), "static": list(reserved)}
 
 
 class Bar(ProgressLine):

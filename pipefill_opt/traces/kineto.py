@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,6 +40,10 @@ DEVICE: Final = {
 }
 LAUNCH: Final = frozenset({"cuda_runtime", "cuda_driver", "Runtime", "hip_runtime"})
 OPERATOR: Final = frozenset({"cpu_op", "Operator"})
+MEMORY: Final = "[memory]"
+"""Instants that the profiler writes with `profile_memory=True`."""
+CUDA: Final = 1
+"""torch's number for this type of device."""
 LINK: Final = frozenset({"fwdbwd", "forward_backward"})
 
 
@@ -63,7 +68,9 @@ def read_kineto(path: Path | str, *, position: int = 0, progress: Progress | Non
     if type(base) is not int or not 0 <= base < 2**62:
         raise InputError("expected a time in ns", value=base, where="baseTimeNanoseconds", file=str(path))
     rank, world = _rank(header, Path(path), position)
-    return collector.events(base, str(path), rank, world)
+    events = collector.events(base, str(path), rank, world)
+    own = events.device.streams[0][0] if events.device.streams else 0
+    return replace(events, capacity=_capacity(header, own), reserved=collector.reserved.get(own, 0))
 
 
 def _rank(header: Mapping[str, Any], path: Path, position: int) -> tuple[int, int]:
@@ -74,6 +81,16 @@ def _rank(header: Mapping[str, Any], path: Path, position: int) -> tuple[int, in
         return info["rank"], world if type(world) is int else 0
     named = rank_in_name(path)
     return (position if named is None else named), 0
+
+
+def _capacity(header: Mapping[str, Any], device: int) -> int:
+    """Bytes of a device, 0 where the file does not tell."""
+    listed = header.get("deviceProperties")
+    for entry in listed if isinstance(listed, list) else []:
+        size = entry.get("totalGlobalMem") if isinstance(entry, dict) and entry.get("id") == device else None
+        if isinstance(size, int):
+            return max(0, size)
+    return 0
 
 
 def rank_in_name(path: Path) -> int | None:
@@ -96,6 +113,7 @@ class _Collector:
     def __init__(self) -> None:
         self.taken = 0
         self.timed = 0
+        self.reserved: dict[int, int] = {}
         self._threads: dict[object, int] = {}
         self._streams: dict[tuple[int, int], int] = {}
         self._annotations: list[Annotation] = []
@@ -119,8 +137,17 @@ class _Collector:
             kind = self._kinds.get(event.get("cat", ""))
             if kind is not None:
                 kind(event)
+        elif phase == "i" and event.get("name") == MEMORY:
+            self._memory(event.get("args", {}))
         elif phase in ("s", "f") and event.get("cat") in LINK:
             (self._sources if phase == "s" else self._targets).add(int(event["id"]), json_ticks(event["ts"]))
+
+    def _memory(self, arguments: dict[str, Any]) -> None:
+        """The most that the allocator holds of each device."""
+        if arguments.get("Device Type") == CUDA:
+            device = _number(arguments.get("Device Id", 0))
+            held = arguments.get("Total Reserved") or arguments.get("Total Allocated") or 0
+            self.reserved[device] = max(int(held), self.reserved.get(device, 0))
 
     def _times(self, event: dict[str, Any]) -> tuple[int, int]:
         start, length = json_ticks(event["ts"]), json_ticks(event.get("dur", 0))

@@ -32,6 +32,7 @@ class RankRuns:
     """One rank of a trace: its runs in order of start.
 
     windows: the steps that the trace marks, number -> [start, end). communication: when messages were on their way or waited for.
+    capacity, reserved: bytes of the device, and the most that the program held of it; 0 where that is not known.
     """
 
     rank: int
@@ -39,6 +40,8 @@ class RankRuns:
     runs: tuple[Run, ...]
     windows: Mapping[int, Interval]
     communication: tuple[Interval, ...] = ()
+    capacity: int = 0
+    reserved: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +66,13 @@ class Step:
 class Measured:
     """Complete steps of one pipeline, all of the same actions on the same devices.
 
-    notes: what was left out or corrected, in sentences.
+    notes: what was left out or corrected, in sentences. memory: capacity and reserved bytes of each device, () if not known.
     """
 
     ranks: tuple[int, ...]
     steps: tuple[Step, ...]
     notes: tuple[str, ...] = ()
+    memory: tuple[tuple[int, int], ...] = ()
 
 
 def members(entry: Entry) -> tuple[Action, ...]:

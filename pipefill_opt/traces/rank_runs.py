@@ -53,6 +53,8 @@ def _runs(events: TraceEvents, labels: Sequence[Label], windows: dict[int, Inter
         runs=runs,
         windows={} if on_device else windows,
         communication=_messages_on_device(events) if on_device else waits(events),
+        capacity=events.capacity,
+        reserved=events.reserved,
     )
 
 

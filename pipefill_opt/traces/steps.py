@@ -31,7 +31,9 @@ def measure(ranks: Sequence[RankRuns]) -> Measured:
     aligned, moved = align_clocks([_only(rank, kept) for rank in numbered])
     rows = _rows(aligned)
     steps = tuple(_step(aligned, number, rows[number]) for number in kept)
-    return Measured(tuple(rank.rank for rank in ranks), steps, notes + moved)
+    memory = tuple((rank.capacity, rank.reserved) for rank in ranks if rank.capacity and rank.reserved)
+    known = memory if len(memory) == len(ranks) else ()
+    return Measured(tuple(rank.rank for rank in ranks), steps, notes + moved, known)
 
 
 def _merged(rank: RankRuns) -> RankRuns:

@@ -66,7 +66,8 @@ class HostOps:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TraceEvents:
-    """One rank's trace. `world`: how many ranks there are, 0 if unknown.
+    """One rank's trace. `world`: how many ranks there are; `capacity`: bytes of its device; `reserved`: the most that its allocator
+    held there. 0 where that is not known.
 
     launches: int64[k, 2], correlation and time of the call on the host. links: int64[l, 2], starts of a forward operator and of the
     backward node that it led to.
@@ -80,6 +81,8 @@ class TraceEvents:
     device: DeviceWork
     ops: HostOps
     links: Int64
+    capacity: int = 0
+    reserved: int = 0
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from pipefill_opt.cli.traces import Bar
 from tests.cases import ROOT, cases_folder
 from tests.cli.samples import Shell
 from tests.traces.nsys_file import Kernel, write_nsys
-from tests.traces.synthetic import US, pipeline, write_traces
+from tests.traces.synthetic import US, cuda_trace, pipeline, write_traces
 
 ONE_F = {"family": "1f1b", "devices": 4, "microbatches": 6}
 INSTANCE = """\
@@ -82,10 +82,24 @@ def test_main_on_stdout_and_the_report_on_stderr(shell: Shell) -> None:
     assert shell("import", "kineto", *paths, "--only", "1").out == ran.out
 
 
+def test_memory_from_the_trace(shell: Shell) -> None:
+    made = pipeline(ONE_F)
+    for rank in range(4):
+        writer = cuda_trace(made, rank, "own")
+        writer.device = {"id": 0, "totalGlobalMem": 16 * 2**30}
+        writer.memory(0, (9 + rank) * 2**30)
+        (shell.folder / f"trace.rank{rank}.json").write_text(writer.text(rank, 4))
+    files = [shell.folder / f"trace.rank{rank}.json" for rank in range(4)]
+    ran = shell("import", "kineto", *files, "-o", "main.json")
+    assert (ran.code, ran.err) == (0, "")
+    devices = json.loads(shell("bubbles", "main.json", "--format", "json").out)["devices"]
+    assert [device["bubbles"][0]["free_bytes"] for device in devices] == [(7 - rank) * 2**30 for rank in range(4)]
+
+
 def test_notes_are_talk(shell: Shell) -> None:
     paths = write_traces(shell.folder, pipeline(ONE_F), "own", skews=(0, 0, 0, -9000 * US))
     ran = shell("import", "kineto", *paths, "-o", "main.json", "--format", "json")
-    assert ran.err.startswith("note: rank 3: clock moved by ")
+    assert ran.lines[0].startswith("note: rank 3: clock moved by ")
     assert len(json.loads(ran.out)["notes"]) == 1
 
 
@@ -127,6 +141,7 @@ def test_idle_of_streams(shell: Shell) -> None:
         (("import", "nsys", "main.yaml"), "main.yaml: expected an SQLite export of Nsight Systems"),
         (("import", "intervals", "main.yaml"), "main.yaml: "),
         (("import", "kineto", "a.json", "--used", "3GiB"), "--used: 3GiB: expected --capacity with it"),
+        (("import", "kineto", "a.json", "--capacity", "3GiB"), "--capacity: 3GiB: expected --used with it"),
         (("import", "kineto", "a.json", "--skip", "-1"), "-1: expected a whole number"),
         (("import", "kineto", "main.yaml", "-o", "main.yaml"), "expected a file that this command does not read"),
         (("idle", "kineto", "main.yaml", "--union", "7,x"), "x: expected a whole number"),

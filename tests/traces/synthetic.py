@@ -68,6 +68,7 @@ class Writer:
     events: list[dict[str, Any]] = field(default_factory=list)
     links: int = 0
     correlation: int = 0
+    device: dict[str, Any] | None = None
 
     def slice(
         self, category: str, name: str, start: int, end: int, *, tid: int = 1, pid: int = 100, **arguments: object
@@ -86,6 +87,12 @@ class Writer:
                 "ph": phase, "id": self.links, "pid": 100, "tid": 1, "ts": _us(time + self.skew), "cat": "fwdbwd", "name": "fwdbwd",
             })  # fmt: skip
 
+    def memory(self, time: int, reserved: int, *, kind: int = 1) -> None:
+        """What the allocator holds of device 0 at a time."""
+        arguments = {"Device Type": kind, "Device Id": 0, "Total Allocated": reserved // 2, "Total Reserved": reserved}
+        instant = {"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 100, "tid": 1}
+        self.events.append({**instant, "ts": _us(time + self.skew), "args": arguments})
+
     def kernel(
         self, name: str, launch: int, start: int, end: int, *, stream: int = COMPUTE_STREAM, tid: int = 1
     ) -> None:
@@ -100,6 +107,10 @@ class Writer:
             "schemaVersion": 1,
             "distributedInfo": {"backend": "gloo", "rank": rank, "world_size": world},
         }
+        if self.device is not None:
+            head["deviceProperties"] = [{"id": 1, "totalGlobalMem": 7}, self.device]
+        if self.device is not None:
+            head["deviceProperties"] = [{"id": 1, "totalGlobalMem": 7}, self.device]
         if base:
             head["baseTimeNanoseconds"] = BASE
         text = json.dumps({**head, "traceEvents": self.events, "traceName": "made up"})

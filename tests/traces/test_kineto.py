@@ -15,7 +15,7 @@ from pipefill_opt.traces.main_document import main_document
 from pipefill_opt.traces.measured import Measured
 from pipefill_opt.traces.rank_runs import rank_runs
 from pipefill_opt.traces.trace_events import Work
-from tests.traces.synthetic import BASE, US, Pipeline, pipeline, write_traces
+from tests.traces.synthetic import BASE, US, Pipeline, cuda_trace, pipeline, write_traces
 
 GPIPE = {"family": "gpipe", "devices": 3, "microbatches": 4}
 ONE_F = {"family": "1f1b", "devices": 4, "microbatches": 6}
@@ -121,6 +121,23 @@ def test_columns_of_a_cuda_trace(tmp_path: Path) -> None:
     assert sorted(events.device.kind.tolist()) == [Work.COMPUTE] * 4 + [Work.COMMUNICATION] * 2
     assert (events.device.end > events.device.start).all()
     assert len(events.launches) == 6
+
+
+def test_memory_as_the_profiler_records_it(tmp_path: Path) -> None:
+    """The most that the allocator holds of the device that runs the kernels; memory of the host does not count."""
+    made = pipeline({"family": "1f1b", "devices": 2, "microbatches": 1}, steps=1)
+    paths = []
+    for rank in (0, 1):
+        writer = cuda_trace(made, rank, "own")
+        writer.device = {"id": 0, "name": "a device", "totalGlobalMem": 85 * 10**9}
+        for time, held in ((0, 3 * 10**9), (5, (7 + rank) * 10**9), (9, 2 * 10**9)):
+            writer.memory(time, held)
+        writer.memory(6, 500 * 10**9, kind=0)
+        paths.append(tmp_path / f"trace.rank{rank}.json")
+        paths[-1].write_text(writer.text(rank, 2))
+    assert measured_trace("kineto", paths).memory == ((85 * 10**9, 7 * 10**9), (85 * 10**9, 8 * 10**9))
+    paths[0].write_text(paths[0].read_text().replace("[memory]", "other"))
+    assert measured_trace("kineto", paths).memory == ()
 
 
 def test_a_trace_of_another_number_of_ranks_is_refused(tmp_path: Path) -> None:
