@@ -112,10 +112,10 @@ def small(seeds: range, objective: Objective) -> Iterator[FillProblem]:
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_random_problems(objective: Objective) -> None:
-    problems = list(small(range(45), objective))
+    problems = list(small(range(36), objective))
     optima = [check(problem) for problem in problems]
-    assert len(optima) >= 30
-    assert sum(optimum not in (None, 0) for optimum in optima) >= 10
+    assert len(optima) >= 24
+    assert sum(optimum not in (None, 0) for optimum in optima) >= 8
     proved = sum(is_truthful(problem, best) for problem, best in zip(problems, optima, strict=True))
     assert proved >= 5
 

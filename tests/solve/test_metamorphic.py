@@ -21,7 +21,7 @@ from tests.solve.devices import fill_problem, job
 from tests.solve.metamorphic import BEFORE, CHANGES, even, longer
 from tests.solve.random_instances import random_problem
 
-SEEDS = {"dp": range(40), "cpsat": range(30, 34), "cg": range(200, 204)}
+SEEDS = {"dp": range(24), "cpsat": range(30, 32), "cg": range(200, 203)}
 SELDOM = ("rotated_period", "doubled_horizon", "open_horizon", "merged_bubbles")
 """Changes that not every problem allows."""
 SUITE = ("tiny/09-swapped", "tiny/12-pair", "tiny/21-residents", "tiny/23-inner-bubbles", "freeride/3.6b-m4-mix")
