@@ -24,13 +24,17 @@ MODES: Final = 6
 BITS: Final = 32
 
 
-def enrich(shop: Shop, turns: Sequence[Turns], pieces: Sequence[list[Piece]], prices: Floats, last: int) -> int:
+def enrich(
+    shop: Shop, turns: Sequence[Turns], pieces: Sequence[list[Piece]], prices: Floats, last: int, times: int = TIMES
+) -> int:
     """Add pieces to those of each class, at the prices of copies; how many are new. last: the turn by which most is done."""
+    if not len(prices):
+        return 0
     known = {(c, piece.mode.residents, piece.mode.laps) for c, own in enumerate(pieces) for piece in own}
     found = 0
     for c, own in enumerate(turns):
-        for k in range(TIMES):
-            time = last * k // TIMES
+        for k in range(times):
+            time = last * k // times
             worth = lap_worth(shop, prices, time)
             top = float(worth.max(initial=0.0))
             if own.watch.ended() is not None or top <= 0:

@@ -121,7 +121,7 @@ def _search(shop: Shop, own: Shares | None, every: Shares, best: Incumbent) -> N
             best.prove(blend.bound * shop.turn, BLENDED)
         assert best.bound is not None
         low = -(-best.bound.numerator // (best.bound.denominator * shop.turn))
-        Shortest(shop, own, best, pieces, offers).search(low, start)
+        Shortest(shop, own, best, pieces, offers, turns).search(low, start)
         return
     horizon = _horizon(shop, start, pieces)
     bounds = Bounds(best.problem, every, horizon * scale) if own is not None or best.bound is None else None

@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 from pipefill_opt.fill.problem import FillProblem
 from pipefill_opt.solve.life.bounds import Bounds
 from pipefill_opt.solve.life.dispatch import Offers
+from pipefill_opt.solve.life.enrich import enrich
 from pipefill_opt.solve.life.generation import Answer, Master
 from pipefill_opt.solve.life.incumbent import Incumbent
 from pipefill_opt.solve.life.pricing import Pricing
 from pipefill_opt.solve.life.rounding import dive
 from pipefill_opt.solve.life.shares import Shares
 from pipefill_opt.solve.life.shop import Lives, Piece, Shop, ends
+from pipefill_opt.solve.life.turns import Turns
 from pipefill_opt.solve.linear import INFINITE, LinearProgram, LinearStatus, minimize
 
 Floats = NDArray[np.float64]
@@ -31,6 +33,7 @@ MARKS: Final = 12
 """Most release dates that the linear program tells apart."""
 ROUNDS: Final = 150
 FEW: Final = 10
+ENRICHED: Final = 3
 STEPS: Final = 16
 """Parts of the way from a bound to a plan that are tried at first."""
 FRUGAL: Final = Fraction(1, 64)
@@ -123,13 +126,20 @@ class Shortest:
     """Plans of one H, and bounds where `shares` are in its turns, between horizons that are too short and the best plan."""
 
     def __init__(
-        self, shop: Shop, shares: Shares | None, best: Incumbent, pieces: Sequence[Sequence[Piece]], offers: Offers
+        self,
+        shop: Shop,
+        shares: Shares | None,
+        best: Incumbent,
+        pieces: Sequence[list[Piece]],
+        offers: Offers,
+        turns: Sequence[Turns],
     ) -> None:
         self.shop = shop
         self.shares = shares
         self.best = best
         self.pieces = pieces
         self.offers = offers
+        self.turns = turns
         self.lives: list[Lives] = []
         self.watch = best.watch
 
@@ -165,21 +175,31 @@ class Shortest:
     def master(self, horizon: int) -> Master:
         """The lives that end by the horizon, generated until all copies are covered or cannot be."""
         shop = self.shop
-        pricing = Pricing(shop, self.pieces, horizon, 1)
         quick = [min((piece.turns for _, piece in self.offers[j]), default=1) for j in range(len(shop.copies))]
         copies, counts = np.array(shop.copies, dtype=np.float64), np.array(shop.counts, dtype=np.float64)
         master = Master(copies, counts, np.array(quick, dtype=np.float64))
+        self.use(horizon)
         master.columns = [
-            pricing.column(entry.class_index, entry.life) for entry in self.lives if ends(entry.life) <= horizon
+            self.pricing.column(entry.class_index, entry.life) for entry in self.lives if ends(entry.life) <= horizon
         ]
-
-        def oracle(c: int, prices: Floats) -> Answer:
-            gain, columns = pricing.lives(c, prices)
-            return Answer(gain, tuple(columns))
-
-        master.generate(oracle, self.watch, rounds=ROUNDS, gap=COVERED, target=COVERED)
-        self.oracle, self.pricing = oracle, pricing
+        for number in range(1 + ENRICHED):
+            master.generate(self.oracle, self.watch, rounds=ROUNDS, gap=COVERED, target=COVERED)
+            if master.value <= COVERED or number == ENRICHED or self.watch.ended() is not None:
+                break
+            if not self.turns or not enrich(shop, self.turns, self.pieces, master.own, horizon, times=1):
+                break
+            self.use(horizon)
+            master.bound, master.prices = -INFINITE, None
         return master
+
+    def use(self, horizon: int) -> None:
+        """Price lives up to the horizon, of all pieces there are."""
+        self.pricing = Pricing(self.shop, self.pieces, horizon, 1)
+
+    def oracle(self, c: int, prices: Floats) -> Answer:
+        """The best life of a class."""
+        gain, columns = self.pricing.lives(c, prices)
+        return Answer(gain, tuple(columns))
 
     def rounded(self, master: Master, horizon: int) -> int:
         """The makespan of whole lives made of the LP's."""
