@@ -57,7 +57,7 @@ def linked_labels(events: TraceEvents, position: int, windows: Sequence[Interval
 
 
 def _label(kind: Kind, stage: int, microbatch: int, stretch: _Stretch) -> Label:
-    return Label(Action(kind, stage, microbatch), stretch.start, stretch.end, 0, tight=True)
+    return Label(Action(kind, stage, microbatch), stretch.start, stretch.end, tight=True)
 
 
 def _origin(backward: _Stretch, forward: Sequence[_Stretch], events: TraceEvents) -> int:

@@ -36,7 +36,6 @@ class Label:
     action: Entry
     start: int
     end: int
-    thread: int
     tight: bool = False
 
     @property
@@ -93,11 +92,11 @@ def _labels(annotations: Sequence[Annotation], read: Callable[[str], Entry | Non
     optimizers: list[Label] = []
     for annotation in annotations:
         if OPTIMIZER.fullmatch(annotation.name):
-            optimizers.append(Label(STEP, annotation.start, annotation.end, annotation.thread))
+            optimizers.append(Label(STEP, annotation.start, annotation.end))
             continue
         action = read(annotation.name)
         if action is not None and annotation.start >= last.get(annotation.thread, annotation.start):
-            found.append(Label(action, annotation.start, annotation.end, annotation.thread))
+            found.append(Label(action, annotation.start, annotation.end))
             last[annotation.thread] = annotation.end
     return tuple(sorted(found + optimizers, key=lambda label: label.start)) if found else ()
 

@@ -18,7 +18,7 @@ def main_document(
     memory: Mapping[str, Any] | None = None,
     times: Sequence[StepTimes] | None = None,
 ) -> dict[str, Any]:
-    """A MAIN document: medians over the steps, ns. `memory` is taken as it is, since a trace does not tell it.
+    """A MAIN document: medians over the steps, ns. `memory` is taken as it is.
 
     count_gaps: each action also gets the time behind it in which its device neither runs an action nor waits for a message (the
     loss, launches); what comes before a device's first action goes to that one, what comes after the last one of all devices
@@ -30,21 +30,15 @@ def main_document(
     placement = _placement(rows, measured)
     singles: dict[str, list[int]] = {}
     pairs: list[int] = []
-    steps: list[list[int]] = []
     for device, row in enumerate(rows):
-        of_device = {entry: [_duration(of_step, device, entry, row, count_gaps) for of_step in times] for entry in row}
-        steps.append(of_device.pop(STEP, [0]))
-        if count_gaps:
-            steps[-1] = [
-                ticks + of_step.tail[device] for ticks, of_step in zip(_wide(steps[-1], times), times, strict=True)
-            ]
-            if STEP not in row:
-                row.append(STEP)
-        for entry, values in of_device.items():
+        for entry in row:
+            values = [_duration(of_step, device, entry, row, count_gaps) for of_step in times]
             if isinstance(entry, Pair):
                 pairs += values
-            else:
+            elif entry != STEP:
                 singles[str(entry)] = values
+    if count_gaps:
+        rows = [row if STEP in row else [*row, STEP] for row in rows]
     lags = [lag for of_step in times for lag in of_step.lags]
     document: dict[str, Any] = {
         "schedule": {"placement": placement, "actions": [[str(entry) for entry in row] for row in rows]},
@@ -52,7 +46,9 @@ def main_document(
         "communication": {"unit": "ns", "lag": median(lags) if lags else 0},
     }
     if any(STEP in row for row in rows):
-        document["durations"]["STEP"] = [median(values) for values in steps]
+        document["durations"]["STEP"] = [
+            median([_step_ticks(of_step, device, count_gaps) for of_step in times]) for device in range(len(rows))
+        ]
     if pairs:
         document["overlap"] = {"unit": "ns", "length": median(pairs)}
     if memory is not None:
@@ -62,8 +58,9 @@ def main_document(
     return document
 
 
-def _wide(values: list[int], times: Sequence[StepTimes]) -> list[int]:
-    return values * len(times) if len(values) == 1 else values
+def _step_ticks(times: StepTimes, device: int, count_gaps: bool) -> int:
+    """The optimizer step, and with `count_gaps` what comes after the last action of all."""
+    return times.durations.get((device, STEP), 0) + (times.tail[device] if count_gaps else 0)
 
 
 def _duration(times: StepTimes, device: int, entry: Entry, row: list[Entry], count_gaps: bool) -> int:

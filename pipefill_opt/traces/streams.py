@@ -41,7 +41,6 @@ class StreamTimes:
     by_cause: idle_within by `CAUSES`, each instant counted once, communication first; count is of gaps that have some.
     """
 
-    device: int
     streams: tuple[int, ...]
     work: str
     pieces: int
@@ -89,7 +88,7 @@ def _device(events: TraceEvents, device: int, unions: Sequence[Sequence[int]]) -
     def times(streams: Sequence[int], name: str) -> StreamTimes:
         own = here & np.isin(number, list(streams))
         talk = here & (work.kind == Work.COMMUNICATION) & ~own
-        return _times(events, device, tuple(streams), name, own, talk, launched, window)
+        return _times(events, tuple(streams), name, own, talk, launched, window)
 
     kinds = {
         name: "computation" if name in computing else "communication" if name in talking else "copies" for name in names
@@ -109,7 +108,6 @@ def _device(events: TraceEvents, device: int, unions: Sequence[Sequence[int]]) -
 
 def _times(
     events: TraceEvents,
-    device: int,
     streams: tuple[int, ...],
     name: str,
     own: Bool,
@@ -123,7 +121,6 @@ def _times(
     gaps = np.stack([busy[:-1, 1], busy[1:, 0]], axis=1)
     length = int((busy[:, 1] - busy[:, 0]).sum())
     return StreamTimes(
-        device=device,
         streams=streams,
         work=name,
         pieces=len(start),
