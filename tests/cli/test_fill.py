@@ -11,7 +11,7 @@ import pytest
 from tests.cli.samples import OPTIMUM, PLAN, Shell
 from tests.traces.rules import read_trace
 
-SOLVERS = ["auto", "greedy", "greedy-all", "dp", "cpsat", "milp", "cpsat-direct", "milp-direct"]
+SOLVERS = ["auto", "greedy", "greedy-all", "dp", "cg", "cpsat", "milp", "cpsat-direct", "milp-direct"]
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -28,7 +28,7 @@ from pipefill_opt.solve.result import Reason
 from pipefill_opt.solve.watch import Watch
 
 ORIGIN: Final = "prices of copies, every set of residents bounded"
-LOOKED_AT: Final = 400
+LOOKED_AT: Final = 100
 """Offers of a group whose bounds are tightened in one round."""
 TAKEN: Final = 8
 """Sets of a group that enter the master in one round."""
@@ -139,7 +139,7 @@ class Search:
                 self.evaluated(relaxed, fresh=True)
             self.rounds += 1
             new = self.priced(relaxed)
-            self.news(f"round {self.rounds}: {new} new of {len(self.columns)} sets of residents")
+            self.news(f"round {self.rounds}, master {relaxed.worth:.5g}: {new} new of {len(self.columns)} sets of residents")
             if new:
                 continue
             ended = self.finished(beat)
