@@ -37,9 +37,11 @@ def lines() -> Iterator[Line]:
     for iterations in (1, 8):
         problem = instance(0, slots=3, iterations=iterations)
         yield gap_line(f"triples of 35 configurations, H = {iterations}, seed 0", problem, 120, 1)
-    for iterations in (1, 8):
-        problem = instance(0, slots=2, iterations=iterations, configurations=60, classes=16, count=512, copies=300)
-        yield gap_line(f"16 classes x 512 devices, 60 configurations, pairs, H = {iterations}", problem, 60, 0.5)
+    cluster: tuple[tuple[int, int | str, int], ...] = ((2, 1, 300), (2, 8, 300), (2, "auto", 300), (3, 4, 500))
+    for slots, length, copies in cluster:
+        problem = instance(0, slots=slots, iterations=length, configurations=60, classes=16, count=512, copies=copies)
+        name = f"16 classes x 512 devices, 60 configurations, up to {slots} slots, H = {length}"
+        yield gap_line(name, problem, 60, 0.5)
     for name in LARGE:
         yield gap_line(f"large/{name}", read_instance(FOLDER / f"{name}.yaml"), 300, 1)
     yield Line("memory of all of these", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / GIB, 4, "GiB")
@@ -70,7 +72,7 @@ def instance(
     seed: int,
     *,
     slots: int,
-    iterations: int,
+    iterations: int | str,
     configurations: int = 35,
     classes: int = 1,
     count: int = 1,
