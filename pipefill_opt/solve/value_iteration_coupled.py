@@ -32,15 +32,18 @@ MOST_CHOICES: Final = 3 * 10**9
 """Choices of one sweep; that many take about half a minute."""
 
 
-def fits_coupled(device: DeviceProblem) -> bool:
-    """Whether the tables can be swept, for a device that passes `fits_grid`."""
-    if not 1 <= len(device.slots) <= AXES:
-        return False
-    choices = {
+def choices(device: DeviceProblem) -> int:
+    """What a sweep of coupled tables looks at, at most."""
+    found = {
         room: prod(sum(own) + len(own) for own in (reach_alone(device, slot, room) for slot in device.slots))
         for room in set(device.rooms)
     }
-    return sum(choices[room] for room in device.rooms) * device.iterations <= MOST_CHOICES
+    return sum(found[room] for room in device.rooms) * device.iterations
+
+
+def fits_coupled(device: DeviceProblem) -> bool:
+    """Whether coupled tables can be swept, for a device that passes `fits_grid`."""
+    return 1 <= len(device.slots) <= AXES and choices(device) <= MOST_CHOICES
 
 
 def solve_coupled(

@@ -1,8 +1,8 @@
 """How much a device is worth a main iteration at most, whatever the number of iterations: a bound by value iteration, without a plan.
 
 T is one main iteration backwards over a table V of positions that goes on by the value of a lap for each lap, on the monotone relaxation
-of the device. A plan that repeats every H iterations goes from s to s plus whole laps, so that its value is at most H x max(T V - V) and
-at most H / k x max(T^k V - V); that holds for every H.
+of the device, or on its loose tables where slots couple (`coupled`). A plan that repeats every H iterations goes from s to s plus whole
+laps, so that its value is at most H x max(T V - V) and at most H / k x max(T^k V - V); that holds for every H.
 """
 
 from __future__ import annotations
@@ -13,9 +13,13 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Final
 
+import numpy as np
+
+from pipefill_opt.solve.coupled import NEVER, Coupled
 from pipefill_opt.solve.device import Chain, DeviceProblem
 from pipefill_opt.solve.grid import Grid, fits_grid, grid_size
 from pipefill_opt.solve.monotone import relax
+from pipefill_opt.solve.value_iteration_coupled import choices
 
 QUICK: Final = 8
 """Main iterations swept at a first look."""
@@ -43,18 +47,25 @@ def rate_limit(
     if steps > MOST_STEPS:
         return None
     sweeps = QUICK if quick else max(QUICK, min(LONG, LONG_STEPS // max(1, steps)))
-    grid = Grid(relax(device))
+    relaxed = relax(device)
+    coupled = not relaxed.exact and choices(device) <= MOST_STEPS
+    grid = Coupled(device, relaxed, strict=False) if coupled else Grid(relaxed)
+    allowed = grid.allowed > 0 if isinstance(grid, Coupled) else np.full(grid.length, True)
+    if not allowed.any():
+        return Fraction(0)
     lap = tuple(sum(slot.value) for slot in device.slots)
-    first = last = grid.table([_smooth(slot) for slot in device.slots])
+    first = grid.table([_smooth(slot) for slot in device.slots])
+    first = last = np.where(allowed, first, NEVER)
     best: Fraction | None = None
     before: Fraction | None = None
     for k in range(1, sweeps + 1):
         swept = grid.sweep(last, lap, lambda: ended() is not None)
         if swept is None:
             break
-        found = min(Fraction(int((swept - last).max())), Fraction(int((swept - first).max()), k))
+        gains = (swept - last)[allowed], (swept - first)[allowed]
+        found = min(Fraction(int(gains[0].max())), Fraction(int(gains[1].max()), k))
         best = found if best is None else min(best, found)
-        last = swept
+        last = np.where(allowed, swept, NEVER)
         if best <= target:
             break
         if k & (k - 1) == 0:
