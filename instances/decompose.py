@@ -294,7 +294,7 @@ def picture(rows: Sequence[Row]) -> bytes:
         axes.bar(families, heights, bottom=bottom, color=colour, label=RUNGS[k])
         bottom = [below + height for below, height in zip(bottom, heights, strict=True)]
     axes.set_ylabel("more than PipeFill's greedy, %")
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, ncols=5, loc="upper center", bbox_to_anchor=(0.5, 1.12))
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     figure.tight_layout()

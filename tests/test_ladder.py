@@ -80,7 +80,7 @@ def test_the_committed_table_is_that_of_the_index(decompose: ModuleType) -> None
         entry = entries[row.file]
         assert row.instance == entry.instance
         assert row.rungs[0].value == entry.greedy, row.file
-        assert row.rungs[-1].value == entry.best, row.file
+        assert entry.best <= row.rungs[-1].value <= entry.bound, row.file
         assert [rung.value for rung in row.rungs] == sorted(rung.value for rung in row.rungs), row.file
     assert (FOLDER / "ladder.md").read_text(encoding="utf-8") == decompose.markdown(rows)
     for line in decompose.markdown(rows).splitlines():
