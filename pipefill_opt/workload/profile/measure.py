@@ -44,7 +44,7 @@ def measured(walk: Walk, batch: int, device: Any, repeats: int, warmup: int, clo
 
 def _times(walk: Walk, device: Any, repeats: int, clock: Clock) -> tuple[Samples, Samples, list[int]]:
     """Of each operator, in whole iterations and replayed, and what handing over took. All in one thread, as a fill job has its own."""
-    iterate = _settled(walk, device)
+    iterate = settled(walk, device)
     whole: Samples = []
 
     def both(pause: Callable[[], None]) -> None:
@@ -67,7 +67,7 @@ def _times(walk: Walk, device: Any, repeats: int, clock: Clock) -> tuple[Samples
     return whole[1:], replayed[1:], handovers[1:]  # the first ones warmed the thread up
 
 
-def _settled(walk: Walk, device: Any) -> Callable[[Callable[[], None]], None]:
+def settled(walk: Walk, device: Any) -> Callable[[Callable[[], None]], None]:
     """Iterations in which an operator ends when the device has done it."""
     if device.type != "cuda":
         return walk.iterate

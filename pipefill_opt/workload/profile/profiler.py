@@ -12,8 +12,9 @@ from typing import Any, Final
 from pipefill_opt.errors import InputError
 from pipefill_opt.workload.profile.factory import Made, load_factory, make
 from pipefill_opt.workload.profile.library import torch_library
-from pipefill_opt.workload.profile.measure import MEMORY, measured
+from pipefill_opt.workload.profile.measure import MEMORY, measured, settled
 from pipefill_opt.workload.profile.records import Configuration, Profile
+from pipefill_opt.workload.profile.stepper import Stepper
 from pipefill_opt.workload.profile.units import blocks_of, leaves_of
 from pipefill_opt.workload.profile.walk import Walk
 
@@ -76,6 +77,17 @@ def _threads(torch: Any, manner: Manner) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def job_stepper(reference: str, batch: int, manner: Manner) -> tuple[Stepper, int]:
+    """The job at one batch size, to be run an operator at a time, and the number of its operators. Raises InputError."""
+    torch = torch_library()
+    device = _device(torch, manner.device)
+    made = make(load_factory(reference), lambda value: isinstance(value, torch.nn.Module))
+    made.module.to(device)
+    optimizer = _optimizer(torch, made, manner) if manner.training else None
+    walk = Walk(made, (leaves_of if manner.leaves else blocks_of)(made.module), batch, device, optimizer)
+    return Stepper(settled(walk, device)), len(walk.names)
 
 
 def _configuration(
