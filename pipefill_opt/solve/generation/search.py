@@ -135,12 +135,11 @@ class Search:
             relaxed = self.relaxed()
             if relaxed is None:
                 return self.finish(beat)
-            if self.rounds % PLANS_EVERY == 0:
-                self.evaluated(relaxed, fresh=True)
+            moved = self.rounds % PLANS_EVERY == 0 and self.evaluated(relaxed, fresh=True)
             self.rounds += 1
             new = self.priced(relaxed)
             self.news(f"round {self.rounds}, master {relaxed.worth:.5g}: {new} new of {len(self.columns)} sets of residents")
-            if new:
+            if new or moved:  # the master is not what it was
                 continue
             ended = self.finished(beat)
             if ended is not None:
