@@ -11,6 +11,8 @@ def climb_coupled(
     length: Any,
     wide: Any,
     lap: Any,
+    worth: Any,
+    rate: float,
     allowed: Any,
     offset: Any,
     paid: Any,
@@ -37,10 +39,14 @@ def climb_coupled(
     strict: in one of the orders of the running slots (orders[set of slots, number]: the slots, then -1 up to the number of slots, then
     the ticks between them, -1 after the last order) the others carry what they do where they stand then, carry[offset[s] + k]: the
     runs are a plan. Else running takes path[set of slots] ticks more, and others carry the least of all they carry in this room,
-    little[offset[s] + k, number]: no plan is lost. scratch: five rows, an entry a slot.
+    little[offset[s] + k, number]: no plan is lost.
+
+    Choices are left out that cannot be the best by the worth of positions, worth[offset[s] + k], some function that goes on by lap[s] a
+    lap and grows by at most `rate` a tick and one: no entry is more above the sum of worths than the first laps show. scratch: six rows,
+    an entry a slot.
     """
     slots = len(length)
-    now, time, place, first, stride = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
+    now, time, place, first, stride, hope = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5]
     row = wide[slots - 1]
     states = 1
     for s in range(slots):
@@ -50,39 +56,59 @@ def climb_coupled(
         before = tables[(step + 1) % len(tables)]
         room = steps[step]
         net = nets[room]
+        above = never
+        for state in range(states):
+            rest = state
+            here, size, sum_of_worths = 0, 1, 0
+            for s in range(slots - 1, -1, -1):
+                k = rest % length[s]
+                rest //= length[s]
+                here += k * size
+                size *= wide[s]
+                sum_of_worths += worth[offset[s] + k]
+            above = max(above, after[here] - sum_of_worths)
         for state in range(states):
             rest = state
             here, size = 0, 1
+            hope[0] = above
             for s in range(slots - 1, -1, -1):
                 first[s] = rest % length[s]
                 rest //= length[s]
                 stride[s] = size
                 here += first[s] * size
                 size *= wide[s]
+                hope[0] += worth[offset[s] + first[s]]
             if allowed[state] == 0:
                 before[here] = never
                 continue
             best = after[here]
             depth = 0
-            now[0] = first[0] - 1
+            now[0] = limits[room, offset[0] + first[0]] + 1
             time[0] = place[0] = 0
             while depth >= 0:
-                now[depth] += 1
-                start = offset[depth] + first[depth]
-                at = offset[depth] + now[depth]
-                if now[depth] > limits[room, start]:
+                now[depth] -= 1
+                if now[depth] < first[depth]:
                     depth -= 1
                     continue
+                start = offset[depth] + first[depth]
+                at = offset[depth] + now[depth]
                 ticks = time[depth]
                 if at != start:
                     ticks += paid[at] - since[start]
                 if ticks > net:
                     continue
+                hoped = hope[depth] + worth[at] - worth[start]
                 if depth < slots - 1:
+                    if hoped + int(rate * (net - ticks)) + slots <= best:
+                        continue
                     time[depth + 1] = ticks
                     place[depth + 1] = place[depth] + now[depth] * stride[depth]
+                    hope[depth + 1] = hoped
                     depth += 1
-                    now[depth] = first[depth] - 1
+                    now[depth] = limits[room, offset[depth] + first[depth]] + 1
+                    continue
+                if hoped <= best:
+                    depth -= 1
                     continue
                 there = place[depth] + now[depth]
                 if after[there] <= best:

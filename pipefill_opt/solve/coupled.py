@@ -24,6 +24,7 @@ from pipefill_opt.solve.climb_coupled import climb_coupled
 from pipefill_opt.solve.device import Chain, DevicePlan, DeviceProblem, Room, Run, Visit
 from pipefill_opt.solve.grid import Grid, Point, Table
 from pipefill_opt.solve.monotone import Relaxed
+from pipefill_opt.solve.runs import along
 
 NEVER: Final = -(2**61)
 """Worth of standing where no plan may: no sum of values makes up for it."""
@@ -87,13 +88,19 @@ class Coupled(Grid):
             little,
             self.strict,
             NEVER,
-            np.zeros((5, len(wide)), dtype=np.int64),
+            np.zeros((6, len(wide)), dtype=np.int64),
         )
 
     def _back(self, tables: Table, lap: Sequence[int], begin: int, end: int) -> None:
         steps = np.ascontiguousarray(self._steps[begin:end][::-1])
+        length, wide = self.length[self.pad :], self.wide[self.pad :]
+        rate = max(value / sum(slot.ticks) for slot, value in zip(self.device.slots, lap, strict=True)) * (1 + 1e-9)
+        worth = [
+            along([value * t // sum(slot.ticks) for t in accumulate(slot.ticks, initial=0)], more - 1, np.int64)
+            for slot, value, more in zip(self.device.slots, lap, wide, strict=True)
+        ]
         self._kernel(
-            tables, steps, _flat(self.length[self.pad :]), _flat(self.wide[self.pad :]), _flat(lap), *self._arguments
+            tables, steps, _flat(length), _flat(wide), _flat(lap), np.concatenate(worth), rate, *self._arguments
         )
 
     def where_allowed(self, core: Table) -> Table:
