@@ -115,7 +115,7 @@ class _Search:
     bound: int
     best: tuple[int, ...] | None = None
     nodes: int = 0
-    _seen: set[tuple[int, int, tuple[int, ...]]] = field(default_factory=set)
+    _seen: dict[tuple[int, int, tuple[int, ...]], int] = field(default_factory=dict)
 
     def run(self, stage: int, begin: int, loads: list[int], counts: list[int]) -> None:
         """From a stage and its first layer on."""
@@ -155,7 +155,8 @@ class _Search:
         if problem.sums()[-1] - problem.sums()[begin] > room:
             return True
         key = (stage, begin, tuple(loads[device] for device in sorted(behind)))
-        if key in self._seen:
+        done = max((load for device, load in enumerate(loads) if device not in behind), default=0)
+        if key in self._seen and self._seen[key] <= done:  # the same rest, behind devices that were no slower
             return True
-        self._seen.add(key)
+        self._seen[key] = done
         return False

@@ -79,6 +79,22 @@ def test_it_equals_exhaustive_search(objective: Objective) -> None:
     assert 20 < infeasible < SEEDS // 2
 
 
+@pytest.mark.parametrize(
+    ("times", "placement"),
+    [
+        ((0, 10, 5, 50, 50, 8, 10, 7), loop(3, 2)),
+        ((7, 1, 8, 2, 8, 6, 0, 4), loop(3, 2)),
+        ((936, 155, 995, 742, 39, 634, 258, 530, 458), loop(3, 2)),
+        ((5, 0, 1, 1, 1, 0, 0, 1, 5, 0, 0, 1), (1, 2, 0, 1, 0)),
+    ],
+)
+def test_what_finished_devices_take_counts(times: tuple[int, ...], placement: tuple[int, ...]) -> None:
+    """The same rest is searched again where the devices behind it are faster than they were before."""
+    problem = SplitProblem(times, placement)
+    split = split_layers(problem)
+    assert split.value == split.bound == exhaustive(problem, Objective.DEVICE)
+
+
 def test_the_bound_is_one() -> None:
     for seed in range(SEEDS):
         problem = drawn(seed)
