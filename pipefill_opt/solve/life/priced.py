@@ -15,6 +15,7 @@ from pipefill_opt.solve.life.dispatch import Offers
 from pipefill_opt.solve.life.enrich import enrich
 from pipefill_opt.solve.life.generation import Answer, Master, Oracle
 from pipefill_opt.solve.life.incumbent import Incumbent
+from pipefill_opt.solve.life.intervals import ORIGIN, interval_bound
 from pipefill_opt.solve.life.layers import Layers
 from pipefill_opt.solve.life.modes import Mode
 from pipefill_opt.solve.life.pricing import Pricing
@@ -89,6 +90,10 @@ def search_priced(
         best.keep(shop, with_endless(shop, lives), "lives rounded")
     if bounds is not None and not best.over() and master.prices is not None:
         polish(bounds, best, master)
+    if bounds is not None and not best.over() and shop.objective is Objective.COMPLETION:
+        least = interval_bound(bounds, last, best.watch.left().time)
+        if least is not None:
+            best.prove(least * bounds.shares.unit, ORIGIN)
 
 
 def _master(shop: Shop, horizon: int) -> Master:

@@ -28,7 +28,7 @@ class Share:
     """One job on one class. lap: the share of one lap of the chain, the least over its configurations.
 
     kinds: (configuration, share of one lap, most laps a unit) of each configuration; with `repeat: false` a lap begun counts.
-    paces: by H of the lengths asked for, the most laps a turn.
+    paces: by H of the lengths asked for, the most laps a turn. quick: a copy never does more than 1 / quick of its work in a unit.
     """
 
     share: Fraction
@@ -37,6 +37,7 @@ class Share:
     lap: Fraction
     kinds: tuple[tuple[int, Fraction, int], ...]
     paces: tuple[int, ...]
+    quick: Fraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +192,7 @@ def _share_of_walk(
     each = tuple((k.configuration, Fraction(k.lap, per_unit), -(-k.most[0] // k.device.slots[0].length)) for k in kinds)
     paces = (max(laps for _, _, laps in each),)
     if wanted is None:
-        return Share(lap, 1, Fraction(1, 2), lap, each, paces)
+        return Share(lap, 1, Fraction(1, 2), lap, each, paces, Fraction(1))
     alone = []
     for kind in kinds:
         operators = wanted * kind.device.slots[0].length
@@ -202,8 +203,9 @@ def _share_of_walk(
         return None
     least = min(turns for turns, _ in alone)
     if exclusive and whole:
-        return Share(Fraction(least), least, Fraction(least, 2), lap, each, paces)
-    return Share(lap * wanted, least, min(tail for _, tail in alone), lap, each, paces)
+        return Share(Fraction(least), least, Fraction(least, 2), lap, each, paces, Fraction(least))
+    quick = min(max(Fraction(1), Fraction(wanted * kind.device.slots[0].length, kind.most[0])) for kind in kinds)
+    return Share(lap * wanted, least, min(tail for _, tail in alone), lap, each, paces, quick)
 
 
 def _share_of_closed(
@@ -222,11 +224,13 @@ def _share_of_closed(
     lap = min(part for _, part, _ in each)
     parts = tuple(each)
     if wanted is None:
-        return Share(lap, 1, Fraction(1, 2), lap, parts, tuple(best))
+        return Share(lap, 1, Fraction(1, 2), lap, parts, tuple(best), Fraction(1))
     alone = min(h * -(-wanted // most) for h, most in usable)
     if exclusive and whole:
-        return Share(Fraction(alone), alone, Fraction(alone, 2), lap, parts, tuple(best))
-    return Share(lap * wanted, alone, min(h * _tail(wanted, most) for h, most in usable), lap, parts, tuple(best))
+        return Share(Fraction(alone), alone, Fraction(alone, 2), lap, parts, tuple(best), Fraction(alone))
+    tail = min(h * _tail(wanted, most) for h, most in usable)
+    quick = min(max(Fraction(h), Fraction(wanted * h, most)) for h, most in usable)
+    return Share(lap * wanted, alone, tail, lap, parts, tuple(best), quick)
 
 
 def _tail(wanted: int, most: int) -> Fraction:
