@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks.line import Line
 
-SUITES = ("timeline", "solvers", "newcomer", "traces", "cluster")
+SUITES = ("timeline", "solvers", "newcomer", "traces", "cluster", "life")
 """Modules of this package; each has `lines() -> Iterator[Line]`."""
 RESULTS = Path(__file__).parent / "results"
 LIBRARIES = ("pipefill_opt", "numpy", "numba", "networkx", "ortools", "highspy", "pulp")

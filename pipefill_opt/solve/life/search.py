@@ -11,11 +11,13 @@ from typing import Final
 from pipefill_opt.errors import CertificateError, InputError
 from pipefill_opt.fill.certify import certify
 from pipefill_opt.fill.problem import FillProblem, Objective
-from pipefill_opt.solve.device import compile_problem
+from pipefill_opt.solve.device import Compiled, compile_problem
+from pipefill_opt.solve.exact import solve_exact
 from pipefill_opt.solve.life.blend import Blend
 from pipefill_opt.solve.life.bounds import Bounds
 from pipefill_opt.solve.life.dispatch import dispatch, grouped
 from pipefill_opt.solve.life.incumbent import Incumbent, grain
+from pipefill_opt.solve.life.modes import WORK, closed_alone, counting
 from pipefill_opt.solve.life.phases import plan_of
 from pipefill_opt.solve.life.priced import offers_of, pieces_of, search_priced
 from pipefill_opt.solve.life.rounding import with_endless
@@ -31,6 +33,8 @@ NAME: Final = "life"
 GOOD: Final = 0.96
 """Modes of several slots count from this part of the best one's worth on."""
 BLENDED: Final = "what turns of all sets of residents gain at most, prices checked exactly"
+FEW_LENGTHS: Final = 8
+"""Up to so many H the exact search for a lap is done for each."""
 LENGTHS: Final = 3
 """Numbers of main iterations H that are searched, where a plan chooses it."""
 
@@ -52,6 +56,10 @@ def solve_life(problem: FillProblem, limits: Limits | None = None) -> Solution:
     nowhere = _nowhere(problem, found)
     if nowhere:
         return _infeasible(watch, nowhere)
+    if problem.objective is not Objective.ON_TIME and problem.repeat and len(every) <= FEW_LENGTHS:
+        stuck = _stuck(compiled, found, every)
+        if stuck:
+            return _infeasible(watch, stuck)
     for number, length in enumerate(promising(problem, found, every)):
         if number and best.over():
             break
@@ -66,6 +74,23 @@ def _nowhere(problem: FillProblem, found: Shares) -> str:
     for j, job in enumerate(problem.jobs):
         if not any(j in of for of in found.of):
             return f"no device can ever finish a copy of job {job.name!r}"
+    return ""
+
+
+def _stuck(compiled: Compiled, found: Shares, lengths: range) -> str:
+    """A job of which no device closes a single lap, by exact search of each: others beside it would only be in its way."""
+    for j, job in enumerate(compiled.problem.jobs):
+        places = [
+            compiled.device(c, ((j, k),), length)
+            for c, of in enumerate(found.of)
+            if j in of
+            for k, _, _ in of[j].kinds
+            for length in lengths
+        ]
+        if not any(closed_alone(device).laps for device in places) and not any(
+            solve_exact(counting(device), Limits(work=WORK)).bound for device in places
+        ):
+            return f"no device can close a lap of job {job.name!r}"
     return ""
 
 
