@@ -206,7 +206,7 @@ def resolve(document: Document, folder: Path) -> tuple[dict[str, Any], Derived]:
     explicit: dict[str, Any] = {
         "schedule": schedule,
         "durations": _durations(job) | document.get("durations", {}),
-        "communication": _communication(job, document.get("communication", {})),
+        "communication": communication(job, document.get("communication", {})),
         "memory": _memory(job, schedule) | document.get("memory", {}),
     }
     explicit |= {key: document[key] for key in ("boundary", "global_norm", "overlap") if key in document}
@@ -255,7 +255,7 @@ def _durations(job: ModelJob) -> dict[str, Any]:
     return {name: [f"{ticks}ns" for ticks in values] for name, values in by_kind.items()}
 
 
-def _communication(job: ModelJob, stated: Document) -> dict[str, Any]:
+def communication(job: ModelJob, stated: Document) -> dict[str, Any]:
     """The longest message of a stage, as a delay, unless the file states one."""
     if set(stated) - {"mode"}:
         return dict(stated)

@@ -11,9 +11,10 @@ from pipefill_opt.errors import InputError
 from pipefill_opt.files import read_document
 from pipefill_opt.workload.model.activations import checkpoint
 from pipefill_opt.workload.model.durations import KEPT, Clock
-from pipefill_opt.workload.model.main_model import ModelJob, lag, read_model_job
+from pipefill_opt.workload.model.main_model import ModelJob, communication, read_model_job
 from pipefill_opt.workload.model.memory import stage_memory, static_bytes
 from pipefill_opt.workload.model.network import Layer
+from pipefill_opt.workload.model.stated import device_memory, refuse_stages
 
 Document = Mapping[str, Any]
 
@@ -31,13 +32,15 @@ def rank_document(document: Document, folder: Path) -> dict[str, Any]:
     if "model" not in main:
         raise InputError("expected a MAIN file with model", value=path, where="main")
     try:
-        numbers = _numbers(read_model_job(main, path.parent))
+        numbers = _numbers(read_model_job(main, path.parent), main)
     except InputError as error:
         raise error.located(file=str(path)) from None
     return numbers | {key: value for key, value in document.items() if key != "main"}
 
 
-def _numbers(job: ModelJob) -> dict[str, Any]:
+def _numbers(job: ModelJob, main: Document) -> dict[str, Any]:
+    refuse_stages(main)
+    capacity, reserve = device_memory(main, job.machine.hardware, job.size.devices)
     front, body, back = _parts(job.network.layers)
     if len(set(body)) != 1:
         raise InputError(
@@ -55,12 +58,14 @@ def _numbers(job: ModelJob) -> dict[str, Any]:
             "REDUCE": f"{clock.stage(largest).reduce}ns",
             "STEP": f"{clock.step(largest)}ns",
         },
-        "communication": {"lag": f"{lag(job)}ns"},
+        "communication": communication(job, main.get("communication", {})),
+        "boundary": main.get("boundary", "barrier"),
+        "recompute": job.options.get("recompute", False),
         "first": _times(clock, front) | _sizes(job, front, None),
         "last": _times(clock, back) | _sizes(job, back, body[-1]),
         "memory": {
-            "capacity": f"{job.machine.hardware.memory}B",
-            "reserve": f"{job.machine.hardware.context}B",
+            "capacity": f"{min(capacity)}B",
+            "reserve": f"{max(reserve)}B",
             **_sizes(job, body[:1], body[0]),
             "workspace": f"{_workspace(job, front, body, back)}B",
         },

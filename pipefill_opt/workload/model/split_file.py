@@ -25,6 +25,7 @@ from pipefill_opt.workload.model.memory import stage_memory
 from pipefill_opt.workload.model.network import Layer
 from pipefill_opt.workload.model.parameters import device_parameters, state_bytes
 from pipefill_opt.workload.model.split_problem import LayerMemory, Objective, SplitProblem
+from pipefill_opt.workload.model.stated import device_memory, refuse_stages
 from pipefill_opt.workload.rank_file import UNTRAINED
 from pipefill_opt.workload.split import even
 
@@ -91,7 +92,9 @@ def _of_layers(document: Document, file: str) -> SplitSpec:
         sizes = document["memory"]
         room = value_at("memory.capacity", parse_bytes, sizes["capacity"])
         room -= value_at("memory.reserve", parse_bytes, sizes.get("reserve", 0))
-        memory = LayerMemory(tuple(static), tuple(live), in_flight(schedule), _rooms(schedule, room))
+        memory = LayerMemory(
+            tuple(static), tuple(live), in_flight(schedule), _rooms(schedule, [room] * schedule.devices)
+        )
     problem = SplitProblem(tuple(times), schedule.placement, memory)
     equal = even(problem.layers, problem.stages)
     return SplitSpec(file, schedule, tuple(names), problem, Objective(document.get("objective", "device")), equal)
@@ -111,6 +114,10 @@ def _of_model(document: Document, folder: Path, file: str) -> SplitSpec:
 def split_of_main(main: Document, folder: Path, objective: Objective, *, file: str = "") -> SplitSpec:
     """The SPEC of a MAIN document by model name, whose own `split` is not looked at. Raises InputError."""
     job = read_model_job({**main, "split": "even"}, folder)
+    refuse_stages(main)
+    if job.options.get("recompute", False):
+        expected = "expected recompute: full of the layers: what a stage keeps that is computed again whole is no sum over its layers"
+        raise InputError(expected, value="true", where="schedule.recompute")
     schedule = _one_pipe(_schedule(job))
     layers = job.network.layers
     times = tuple(layer_ticks(job.clock, layer, job.family.name not in UNTRAINED) for layer in layers)
@@ -118,7 +125,7 @@ def split_of_main(main: Document, folder: Path, objective: Objective, *, file: s
         source=file,
         schedule=schedule,
         names=tuple(layer.name for layer in layers),
-        problem=SplitProblem(times, schedule.placement, _model_memory(job, schedule)),
+        problem=SplitProblem(times, schedule.placement, _model_memory(job, schedule, main)),
         objective=objective,
         equal=tuple(len(stage) for stage in job.stages),
         body=tuple(layer.kind not in KEPT for layer in layers),
@@ -131,23 +138,23 @@ def _schedule(job: ModelJob) -> Schedule:
     return build_family(job.family.name, job.size.devices, job.size.microbatches, **chunks)
 
 
-def _model_memory(job: ModelJob, schedule: Schedule) -> LayerMemory:
+def _model_memory(job: ModelJob, schedule: Schedule, main: Document) -> LayerMemory:
     """States, activations, and what an action of the stage takes at most, kept free."""
-    layers, training, hardware = job.network.layers, job.training, job.machine.hardware
-    states = job.states
+    layers, training, states = job.network.layers, job.training, job.states
     before: Sequence[Layer | None] = (None, *layers)
     static = (state_bytes(device_parameters([layer], training.parallel), training.parallel, states) for layer in layers)
     trains = job.family.name not in UNTRAINED
     kept = (layer_held(layer, earlier, training).kept for layer, earlier in zip(layers, before, strict=False))
     live = kept if trains else (0 for _ in layers)
     workspace = stage_memory(layers, None, training, states=states, trains=trains).workspace
-    room = hardware.memory - hardware.context - workspace
+    both = zip(*device_memory(main, job.machine.hardware, schedule.devices), strict=True)
+    room = [capacity - reserve - workspace for capacity, reserve in both]
     return LayerMemory(tuple(static), tuple(live), in_flight(schedule), _rooms(schedule, room))
 
 
-def _rooms(schedule: Schedule, room: int) -> tuple[int, ...]:
+def _rooms(schedule: Schedule, room: Sequence[int]) -> tuple[int, ...]:
     """Of each stage: an equal part of its device's."""
-    return tuple(room // schedule.placement.count(device) for device in schedule.placement)
+    return tuple(room[device] // schedule.placement.count(device) for device in schedule.placement)
 
 
 def in_flight(schedule: Schedule) -> tuple[int, ...]:
