@@ -12,13 +12,15 @@ from typing import Final
 from pipefill_opt.solve.allocate import DeviceSolver, MasterSolver
 from pipefill_opt.solve.device import Compiled, DeviceProblem, DeviceResult
 from pipefill_opt.solve.generation.search import generate
-from pipefill_opt.solve.greedy import Choice
-from pipefill_opt.solve.lengths import Answer, lengths, rate
+from pipefill_opt.solve.greedy import Choice, every_kind, greedy
+from pipefill_opt.solve.lengths import GREEDY_SECONDS, Answer, lengths, rate
 from pipefill_opt.solve.result import Reason
 from pipefill_opt.solve.watch import Watch
 
 SHORTEST_SHARE: Final = 1.0
 """Seconds that one H gets at the least."""
+GREEDY_ROOMS: Final = 20_000
+"""Rooms x configurations up to which greedy's plans are found at once; with more the first columns are as good and sooner there."""
 
 
 def search_generation(
@@ -80,7 +82,7 @@ class _Lengths:
             iterations,
             *self.solvers,
             part,
-            start=self.known[1] if self.known is not None and self.known[0] == iterations else (),
+            start=self.start(iterations),
             known=self.proved,
             beat=floor(self.value * iterations),
             tell=partial(self.tell, iterations),
@@ -94,6 +96,15 @@ class _Lengths:
         if found.reason is not Reason.PROVED:
             self.reason = found.reason
         return self.answer(found.reason)
+
+    def start(self, iterations: int) -> tuple[Choice, ...]:
+        """Devices known already: of the plan to start from, and greedy's where they are quick to find."""
+        own = tuple(self.known[1]) if self.known is not None and self.known[0] == iterations else ()
+        problem = self.compiled.problem
+        rooms = sum(len(device.bubbles) for device in problem.devices) * iterations
+        if rooms * sum(len(job.configurations) for job in problem.jobs) > GREEDY_ROOMS:
+            return own
+        return (*own, *greedy(self.compiled, iterations, every_kind, self.watch.at_least(GREEDY_SECONDS)))
 
     def met(self) -> bool:
         """Whether the value is near enough to the bound."""

@@ -173,3 +173,13 @@ def test_auto_takes_it_where_sets_are_many(monkeypatch: pytest.MonkeyPatch) -> N
     assert "more than 10" in many_sets.notes[0]
     monkeypatch.setattr(columns, "MAX_COLUMNS", 5)
     assert "2 classes with more than" in solve(problem, limits=Limits(gap=Fraction(1, 50))).notes[0]
+
+
+def test_no_worse_than_greedy_without_time() -> None:
+    for seed in range(12):
+        problem = random_problem(seed)
+        simple = solve(problem, solver="greedy-all")
+        found = solve(problem, solver="cg", limits=Limits(time=0.0))
+        assert simple.objective is not None
+        assert found.objective is not None
+        assert found.objective >= simple.objective
