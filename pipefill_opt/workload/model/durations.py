@@ -35,7 +35,7 @@ def axes(parallel: Parallel, node: int) -> Mapping[Axis, Group]:
         Axis.TENSOR: group(tp, 1, node),
         Axis.CONTEXT: group(cp, tp, node),
         Axis.DATA: group(parallel.dp, tp * cp, node),
-        Axis.EXPERT: group(parallel.ep, tp if parallel.ep <= cp * parallel.dp else 1, node),
+        Axis.EXPERT: group(parallel.ep, parallel.expert_tp, node),
     }
 
 
@@ -161,19 +161,19 @@ class Clock:
         parallel, hardware, coefficients = self.training.parallel, self.machine.hardware, self.machine.coefficients
         links = slowed(hardware, coefficients.within, coefficients.between)
         ranks = parallel.dp * parallel.cp
-        few = max(1, ranks // parallel.ep)
+        few = parallel.expert_copies
         return collective_ticks(
             kind, size * parameters.dense, group(ranks, parallel.tp, hardware.node), links
         ) + collective_ticks(
-            kind, size * parameters.expert, group(few, parallel.tp * parallel.ep, hardware.node), links
+            kind, size * parameters.expert, group(few, parallel.expert_tp * parallel.ep, hardware.node), links
         )
 
     def step(self, layers: Sequence[Layer]) -> int:
         """The optimizer step of all layers of a device: memory traffic, divided by ZeRO, which then gathers the new weights."""
         parallel = self.training.parallel
         parameters = device_parameters(layers, parallel)
-        ranks = parallel.dp * parallel.cp if parallel.zero else 1
-        own = -(-parameters.dense // ranks) - (-parameters.expert // max(1, ranks // parallel.ep))
+        ranks, few = (parallel.dp * parallel.cp, parallel.expert_copies) if parallel.zero else (1, 1)
+        own = -(-parameters.dense // ranks) - (-parameters.expert // few)
         ticks = own * self.machine.coefficients.optimizer * SECOND / self.machine.bandwidth
         if parallel.zero in (1, 2):
             ticks += self._over_replicas(Collective.ALL_GATHER, parameters, self.training.element)

@@ -147,7 +147,10 @@ def _check_divides(network: Network, training: Training) -> None:
     for count in sorted({operator.heads for operator in operators if isinstance(operator, Attention)}):
         if count % parallel.tp:
             raise InputError(f"expected a divisor of the {count} heads", value=parallel.tp, where="parallel.tp")
-    for count in sorted({operator.experts for operator in operators if isinstance(operator, Linear)} - {1}):
+    experts = {operator.experts for operator in operators if isinstance(operator, Linear)} - {1}
+    if parallel.ep > 1 and not experts:
+        raise InputError("expected 1 for a network without experts", value=parallel.ep, where="parallel.ep")
+    for count in sorted(experts):
         if count % parallel.ep:
             raise InputError(f"expected a divisor of the {count} experts", value=parallel.ep, where="parallel.ep")
     if parallel.sequence_parallel and training.sequence % (parallel.tp * parallel.cp):

@@ -53,11 +53,13 @@ def sequence_rows(rows: Rows, training: Training) -> int:
 
 
 def _linear(op: ops.Linear, training: Training) -> Work:
-    tp, element, read = training.parallel.tp, training.element, PRECISIONS[training.precision]
-    rows = rows_of(op.rows, training) if op.split is not Split.NONE else sequence_rows(op.rows, training)
+    parallel, element, read = training.parallel, training.element, PRECISIONS[training.precision]
+    tp = parallel.tp if op.experts == 1 else parallel.expert_tp
+    whole = op.split is not Split.NONE and tp == parallel.tp  # else each tensor-parallel rank has its part of the rows
+    rows = rows_of(op.rows, training) if whole else sequence_rows(op.rows, training)
     inputs = -(-op.inputs // tp) if op.split is Split.ROW else op.inputs
     outputs = -(-op.outputs // tp) if op.split is Split.COLUMN else op.outputs
-    experts = -(-op.experts // training.parallel.ep)
+    experts = -(-op.experts // parallel.ep)
     flops = 2 * rows * inputs * outputs
     weights = experts * inputs * outputs
     narrow = min(-(-rows // experts), inputs, outputs)
@@ -69,7 +71,7 @@ def _linear(op: ops.Linear, training: Training) -> Work:
     forward = product("", read * (rows * inputs + weights) + element * rows * outputs)
     back = product(" dX", read * (rows * outputs + weights) + element * rows * inputs)
     weight = product(" dW", read * rows * (inputs + outputs) + 2 * MAIN_GRADIENT * weights)
-    ahead, behind = _exchanges(op, training, rows)
+    ahead, behind = _exchanges(op, training, rows, tp)
     bias = _bias(op, rows * outputs, training)
     return Work(
         (*ahead.forward, *_cast(op.name, rows * inputs, training), forward, *bias.forward, *behind.forward),
@@ -94,14 +96,14 @@ def _cast(name: str, size: int, training: Training) -> tuple[Piece, ...]:
     return (Kernel(f"{name} cast", Unit.VECTOR, size, (element + 2 * read) * size),)
 
 
-def _exchanges(op: ops.Linear, training: Training, rows: int) -> tuple[Work, Work]:
-    """What is exchanged before a product and behind it, by tensor and by expert parallelism."""
+def _exchanges(op: ops.Linear, training: Training, rows: int, tp: int) -> tuple[Work, Work]:
+    """What is exchanged before a product and behind it, by the tp ranks that divide it, and by expert parallelism."""
     element, parallel = training.element, training.parallel
     before, after = element * rows * op.inputs, element * rows * op.outputs
     ahead, behind = Work(), Work()
-    if parallel.tp > 1 and op.split is Split.COLUMN and op.keeps:
+    if tp > 1 and op.split is Split.COLUMN and op.keeps:
         ahead = _gathered(f"{op.name} input", before, training)
-    if parallel.tp > 1 and op.split is Split.ROW:
+    if tp > 1 and op.split is Split.ROW:
         behind = _summed(f"{op.name} output", after, training)
     if parallel.ep > 1 and op.experts > 1:
         if op.split is not Split.ROW:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from math import gcd
 from typing import Final
 
 from pipefill_opt.errors import InputError
@@ -48,6 +49,16 @@ class Parallel:
         """Devices that do the same work at the same time: those of one pipeline rank."""
         return self.tp * self.cp * self.dp
 
+    @property
+    def expert_tp(self) -> int:
+        """Devices that divide one expert: all tp ranks, or none where the experts are spread over these too."""
+        return gcd(self.tp, self.replicas // self.ep)
+
+    @property
+    def expert_copies(self) -> int:
+        """Devices that hold the same part of the same experts."""
+        return self.replicas // (self.ep * self.expert_tp)
+
     def __post_init__(self) -> None:
         for name in ("tp", "pp", "dp", "cp", "ep", "chunks"):
             if getattr(self, name) < 1:
@@ -56,6 +67,12 @@ class Parallel:
             raise InputError("expected a ZeRO stage from 0 to 3", value=self.zero, where="zero")
         if self.replicas % self.ep:
             expected = f"expected a divisor of tp x cp x dp, {self.replicas}"
+            raise InputError(expected, value=self.ep, where="ep")
+        if self.expert_tp not in (1, self.tp):
+            expected = f"expected a divisor of cp x dp, {self.cp * self.dp}, or one that leaves each expert whole"
+            raise InputError(expected, value=self.ep, where="ep")
+        if self.expert_tp < self.tp and not self.sequence_parallel:
+            expected = "expected sequence_parallel: true with experts spread over tensor-parallel ranks"
             raise InputError(expected, value=self.ep, where="ep")
 
 

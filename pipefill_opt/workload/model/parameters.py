@@ -70,7 +70,7 @@ def operator_parameters(operator: Operator, parallel: Parallel) -> Parameters:
         return Parameters(_part(operator.entries, parallel.tp if operator.split else 1) * operator.width)
     if not isinstance(operator, Linear):
         return Parameters(operator.parameters)
-    bias = _part(operator.outputs, parallel.tp if operator.split is Split.COLUMN else 1) if operator.bias else 0
+    bias = _part(operator.outputs, _ranks(operator, parallel, Split.COLUMN)) if operator.bias else 0
     each = bias + (0 if operator.tied else _weights(operator, parallel))
     if operator.experts == 1:
         return Parameters(dense=each)
@@ -81,7 +81,7 @@ def state_bytes(parameters: Parameters, parallel: Parallel, states: StateBytes) 
     """Weights, gradients and optimizer state of a device, as ZeRO shards them."""
     ranks = parallel.dp * parallel.cp
     return _sharded(parameters.dense, ranks, parallel.zero, states) + _sharded(
-        parameters.expert, max(1, ranks // parallel.ep), parallel.zero, states
+        parameters.expert, parallel.expert_copies, parallel.zero, states
     )
 
 
@@ -95,8 +95,15 @@ def _sharded(count: int, ranks: int, zero: int, states: StateBytes) -> int:
 
 
 def _weights(operator: Linear, parallel: Parallel) -> int:
-    inputs = _part(operator.inputs, parallel.tp if operator.split is Split.ROW else 1)
-    return inputs * _part(operator.outputs, parallel.tp if operator.split is Split.COLUMN else 1)
+    inputs = _part(operator.inputs, _ranks(operator, parallel, Split.ROW))
+    return inputs * _part(operator.outputs, _ranks(operator, parallel, Split.COLUMN))
+
+
+def _ranks(operator: Linear, parallel: Parallel, split: Split) -> int:
+    """Devices that divide it this way."""
+    if operator.split is not split:
+        return 1
+    return parallel.tp if operator.experts == 1 else parallel.expert_tp
 
 
 def _part(count: int, parts: int) -> int:

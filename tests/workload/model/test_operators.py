@@ -181,3 +181,16 @@ def test_eager_operators_take_passes_of_their_own() -> None:
 def test_nothing_drops_out_of_inference() -> None:
     work = layer_work(block("megatron-22b"), Training(Parallel(), 1, 128, "fp16", flash=False, trains=False))
     assert not [piece.name for piece in work.forward if "dropout" in piece.name]
+
+
+def test_experts_spread_over_tensor_ranks_do_as_much_on_whole_matrices() -> None:
+    """A device then has 1/tp of the rows and the whole width: as many FLOPs, no sums among tensor-parallel ranks around experts."""
+    layer = read_network("mixtral-8x7b").layers[1]
+    spread = layer_work(layer, Training(Parallel(tp=8, dp=1, ep=8, sequence_parallel=True), 1, 4096))
+    divided = layer_work(layer, Training(Parallel(tp=8, dp=8, ep=8, sequence_parallel=True), 1, 4096))
+    for name in ("forward", "input_gradient", "weight_gradient"):
+        assert matrix_flops(getattr(spread, name)) == matrix_flops(getattr(divided, name))
+    sums = [piece.name for piece in spread.forward if isinstance(piece, Transfer)]
+    assert [name for name in sums if "expert" in name] == ["expert MLP up dispatch", "expert MLP down collect"]
+    routed = [size for kind, _, size in transfers(spread.forward) if kind is Collective.ALL_TO_ALL]
+    assert routed == [2 * 2 * 4096 * 4096 // 8] * 2

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from pipefill_opt.errors import InputError
 from pipefill_opt.workload.model.catalog import network_names, read_network
 from pipefill_opt.workload.model.parallel import Parallel, Training
 from pipefill_opt.workload.model.parameters import (
@@ -91,3 +92,29 @@ def test_fewer_ranks_share_the_states_of_experts() -> None:
 )  # fmt: skip
 def test_states_follow_optimizer_and_precision(optimizer: str | None, precision: str, states: StateBytes) -> None:
     assert states_of(optimizer, Training(Parallel(), 1, 1, precision)) == states
+
+
+@pytest.mark.parametrize(
+    ("parallel", "copies"),
+    [
+        (Parallel(dp=8, ep=8), 1),
+        (Parallel(tp=8, ep=8, sequence_parallel=True), 1),
+        (Parallel(tp=2, dp=4, ep=8, sequence_parallel=True), 1),
+        (Parallel(tp=2, dp=8, ep=4), 2),
+        (Parallel(tp=4, cp=3, dp=1, ep=4, sequence_parallel=True), 3),
+    ],
+)
+def test_replicas_hold_whole_experts(parallel: Parallel, copies: int) -> None:
+    """All devices of a pipeline rank together hold a whole number of copies, however tensor and expert parallelism share them."""
+    block = read_network("mixtral-8x7b").layers[1]
+    assert device_parameters([block], parallel).expert * parallel.replicas == copies * block.expert_parameters
+    assert parallel.expert_copies == copies
+
+
+def test_experts_are_divided_in_one_way() -> None:
+    with pytest.raises(
+        InputError, match="ep: 4: expected a divisor of cp x dp, 2, or one that leaves each expert whole"
+    ):
+        Parallel(tp=4, dp=2, ep=4, sequence_parallel=True)
+    with pytest.raises(InputError, match="ep: 8: expected sequence_parallel: true"):
+        Parallel(tp=8, ep=8)
