@@ -35,6 +35,10 @@ def test_the_same_queues_again(tmp_path: Path) -> None:
     assert written("queue", tmp_path) == committed("deadline", "queue-*.yaml")
 
 
+def test_the_same_long_queues_again(tmp_path: Path) -> None:
+    assert written("deadline", tmp_path) == committed("deadline", "life-*.yaml")
+
+
 def test_the_same_freeride_again(tmp_path: Path) -> None:
     table = cases_folder("freeride") / "side_tasks.csv"
     spec = importlib.util.spec_from_file_location("make_freeride", INSTANCES / "make_freeride.py")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any, Final
@@ -20,7 +20,7 @@ from pipefill_opt.solve.direct import solve_directly
 from pipefill_opt.solve.greedy import Choice, Kinds, contiguous, every_kind
 from pipefill_opt.solve.lengths import Answer, LengthSolver, search_exact, search_greedy
 from pipefill_opt.solve.result import Limits, Outcome, Reason, Solution
-from pipefill_opt.solve.start import start_from
+from pipefill_opt.solve.start import certified_start, start_from
 from pipefill_opt.solve.watch import Watch
 
 
@@ -114,7 +114,7 @@ def solve(
     solver: a name of `SOLVERS`, or `auto`. A limit that is reached ends the search with the best plan so far; the empty plan is always
     there, so there is always a plan. start: a plan that an exact solver starts from; the answer is worth at least as much.
 
-    Objectives over time have one solver, `auto`, without a start; it alone may find that there is no plan (outcome infeasible).
+    Objectives over time have one solver, `auto`; it alone may find that there is no plan (outcome infeasible).
 
     Raises InputError for an unknown solver, one that does not solve the objective, or a start for a solver that takes none,
     CertificateError if the start breaks a rule, or the plan found does (a bug of ours).
@@ -143,13 +143,28 @@ def solve(
 
 
 def _over_time(problem: FillProblem, solver: str, limits: Limits | None, start: FillPlan | None) -> Solution:
-    """Makespan, weighted completion, on-time value."""
+    """Makespan, weighted completion, on-time value. A start that is better than what is found is the answer."""
     if solver != AUTO:
         raise InputError(f"expected {AUTO}, for objective {problem.objective}", value=solver, where="solver")
-    if start is not None:
-        raise InputError(f"expected no plan to start from, for objective {problem.objective}", where="start")
+    known = None if start is None else certified_start(problem, start)
     found: Solution = _function("life.search:solve_life")(problem, limits)
-    return found
+    if start is None or known is None or known.objective is None:
+        return found
+    more = problem.objective is Objective.ON_TIME
+    if found.objective is not None and (
+        found.objective >= known.objective if more else found.objective <= known.objective
+    ):
+        return found
+    proved = known.objective == found.bound
+    return replace(
+        found,
+        outcome=Outcome.OPTIMAL if proved else Outcome.FEASIBLE,
+        reason=Reason.PROVED if proved else found.reason,
+        plan=start,
+        objective=known.objective,
+        certificate=known,
+        notes=(*found.notes, "nothing better than the plan to start from was found"),
+    )
 
 
 def _choice(compiled: Compiled) -> tuple[str, str]:
@@ -158,7 +173,10 @@ def _choice(compiled: Compiled) -> tuple[str, str]:
     listed = list_columns(compiled, problem.iterations or problem.max_iterations)
     classes = len(problem.devices)
     if problem.iterations is None and problem.max_iterations > FEW_LENGTHS:
-        return "cg", f"up to {problem.max_iterations} main iterations are open, and its bounds hold for all of them at once"
+        return (
+            "cg",
+            f"up to {problem.max_iterations} main iterations are open, and its bounds hold for all of them at once",
+        )
     if any(listed.rest):
         return "cg", f"{classes} classes with more than {MAX_COLUMNS} sets of residents"
     if len(listed.columns) > MANY:

@@ -5,21 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pipefill_opt.errors import CertificateError
+from pipefill_opt.fill.certificate import Certificate
 from pipefill_opt.fill.certify import certify
 from pipefill_opt.fill.plan import FillPlan, Pattern
+from pipefill_opt.fill.problem import FillProblem
 from pipefill_opt.solve.device import Compiled, DevicePlan, Run, Visit
 from pipefill_opt.solve.greedy import Choice
 
 
-def start_from(compiled: Compiled, plan: FillPlan) -> tuple[int, list[Choice]]:
-    """(H of the plan, its devices that have residents). Raises CertificateError for a plan that breaks a rule of the problem."""
-    problem = compiled.problem
+def certified_start(problem: FillProblem, plan: FillPlan) -> Certificate:
+    """The certificate of a plan to start from. Raises CertificateError for a plan that breaks a rule of the problem."""
     certificate = certify(problem, plan)
     if not certificate.valid:
         first = certificate.violations[0]
         raise CertificateError(
             f"the plan to start from breaks a rule: {first.place}: {first.code}: {first.message} (see `pipefill certify`)"
         )
+    return certificate
+
+
+def start_from(compiled: Compiled, plan: FillPlan) -> tuple[int, list[Choice]]:
+    """(H of the plan, its devices that have residents). Raises CertificateError for a plan that breaks a rule of the problem."""
+    problem = compiled.problem
+    certified_start(problem, plan)
     iterations = problem.iterations or plan.iterations
     assert iterations is not None
     classes = {device.name: c for c, device in enumerate(problem.devices)}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import pytest
 
+from pipefill_opt.errors import CertificateError
 from pipefill_opt.fill.certify import certify
 from pipefill_opt.fill.problem import Objective
+from pipefill_opt.solve.facade import solve
 from pipefill_opt.solve.life.search import solve_life
 from pipefill_opt.solve.result import Limits, Outcome, Reason
 from tests.solve.life.brute_force import optimum
@@ -99,3 +102,22 @@ def test_a_stop_keeps_the_plan_of_list_scheduling() -> None:
     assert found.reason is Reason.INTERRUPTED
     assert found.certificate is not None
     assert found.certificate.valid
+
+
+def test_a_better_start_is_kept() -> None:
+    problem = tiny(4, Objective.COMPLETION)
+    best = solve(problem)
+    assert best.plan is not None
+    assert solve(problem, start=best.plan).objective == best.objective
+    limits = Limits()
+    limits.stop.set()
+    assert solve(problem, limits=limits, start=best.plan).objective == best.objective
+    broken = replace(best.plan, patterns=best.plan.patterns[:0])
+    with pytest.raises(CertificateError, match="breaks a rule"):
+        solve(problem, start=broken)
+
+
+def test_no_lap_anywhere_is_a_proof() -> None:
+    found = solve_life(tiny(19, Objective.COMPLETION))
+    assert found.outcome is Outcome.INFEASIBLE
+    assert found.bound_origin == "no device can close a lap of job 'j1'"
