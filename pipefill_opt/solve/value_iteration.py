@@ -40,7 +40,7 @@ from pipefill_opt.solve.watch import Watch
 ORIGIN: Final = "value iteration"
 POTENTIALS: Final = 2
 """Sweeps of one potential; more hardly help."""
-RELAXED_CUTS: Final = 12
+RELAXED_CUTS: Final = 8
 """Work that cuts of a device that is not monotone may take, in sweeps; those of a monotone one take turns with the search of starts."""
 
 
@@ -125,7 +125,7 @@ class Starts:
         cuts = Cuts(self.lap, tuple(sum(slot.ticks) for slot in self.device.slots))
         boxes = Boxes(self.grid.length)
         cutting, stepping = 0.0, 0.0 if self.exact else RELAXED_CUTS * prod(self.grid.length) * len(self.grid.rooms)
-        ready = self.bound <= self.value or self.make_front(points)
+        ready = self.bound <= self.value or not self.exact or self.make_front(points)
         while ready and self.bound > self.value:
             self.watch.report(Fraction(self.value), Fraction(self.bound))
             if self.ended():
@@ -178,8 +178,7 @@ class Starts:
             return False
         shape = self.grid.length[self.grid.pad :]
         self.front = Front(self.relaxed, points.most(), self.worth.reshape(shape), hopes.reshape(-1, *shape))
-        if self.exact:
-            self.by_front((0,) * AXES, (1,) * AXES, points)
+        self.by_front((0,) * AXES, (1,) * AXES, points)
         return True
 
     def step(self, boxes: Boxes, points: LapPoints) -> bool:
@@ -209,7 +208,7 @@ class Starts:
         box = tuple(slice(a, b) for a, b in zip(low, beyond, strict=True))
         self.limit[box] = np.minimum(self.limit[box], best)
         fine = np.flatnonzero(self.front.passes(table, top, top, points.points))
-        if len(fine) and self.exact:
+        if len(fine):
             self.keep(top, points.points[fine[int(worth[fine].argmax())]])
             points.raise_low(self.value)
 
