@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
 
 from pipefill_opt.errors import InputError
 from pipefill_opt.workload.flags.words import Flags
 from pipefill_opt.workload.model.network_file import network_from_document
+
+UNKNOWN: Final = (
+    "multi-latent-attention",
+    "mtp-num-layers",
+    "pipeline-model-parallel-layout",
+    "pipeline-model-parallel-split-rank",
+    "use-torch-fsdp2",
+    "use-megatron-fsdp",
+    "use-custom-fsdp",
+)
+"""Flags that make a job another one, and that MAIN has no word for, or a model by name does: `deepseek-v3`."""
+FUSED: Final = ("flash", "fused", "auto")
+"""Attention backends that never write scores; `auto` is the default where Transformer Engine runs."""
+EVERY_LAYER: Final = re.compile(r"1|[(\['\"]*1[\])]*\*[0-9]+[)'\"]*")
+"""Values of --moe-layer-freq by which every layer has experts."""
 
 
 def is_megatron(flags: Flags) -> bool:
@@ -16,6 +32,7 @@ def is_megatron(flags: Flags) -> bool:
 
 def megatron_document(flags: Flags, hardware: str, gpus: int | None) -> dict[str, Any]:
     """MAIN. gpus: of the job; else nodes times processes of a node where torchrun's flags say so, else one replica. Raises InputError."""
+    _refuse(flags)
     tp = flags.number("tensor-model-parallel-size") or 1
     pp = flags.number("pipeline-model-parallel-size") or 1
     cp = flags.number("context-parallel-size") or 1
@@ -40,8 +57,10 @@ def megatron_document(flags: Flags, hardware: str, gpus: int | None) -> dict[str
         "sequence": flags.needed("seq-length", "encoder-seq-length"),
         "precision": _precision(flags),
         "recompute": _recompute(flags),
-        "attention": "flash" if flags.is_set("use-flash-attn") else "stored",
+        "attention": _attention(flags),
     }
+    if optimizer := _optimizer(flags):
+        document["optimizer"] = optimizer
     if flags.is_set("sequence-parallel") and tp > 1:
         document["sequence_parallel"] = True
     if flags.is_set("no-async-tensor-model-parallel-allreduce"):
@@ -93,6 +112,13 @@ def _split(flags: Flags, layers: int, pp: int, chunks: int) -> list[int] | None:
     """Layers of each stage, where the first and the last device have others; else all the same, as Megatron-LM wants them."""
     first = flags.number("decoder-first-pipeline-num-layers", least=0)
     last = flags.number("decoder-last-pipeline-num-layers", least=0)
+    front, back = (flags.is_set(f"account-for-{end}-in-pipeline-split") for end in ("embedding", "loss"))
+    if front or back:
+        if first is not None or last is not None:
+            raise InputError(
+                "expected embedding and loss counted as layers, or layers of the first and the last device"
+            )
+        return _counted(layers, pp * chunks, front, back)
     if first is None and last is None:
         if layers % (pp * chunks):
             raise InputError(f"expected a multiple of {pp * chunks} stages", value=layers, where="--num-layers")
@@ -104,6 +130,47 @@ def _split(flags: Flags, layers: int, pp: int, chunks: int) -> list[int] | None:
         raise InputError(f"expected {rest} layers to be a multiple of {inner} devices between", value=layers)
     middle = [rest // inner] * inner
     return [*([] if first is None else [first]), *middle, *([] if last is None else [last])]
+
+
+def _counted(layers: int, stages: int, front: bool, back: bool) -> list[int]:
+    """Layers of each stage, where the embedding, the loss, or both count as one."""
+    if (layers + front + back) % stages:
+        expected = f"expected a multiple of {stages} stages, embedding and loss counted as --account-for-... say"
+        raise InputError(expected, value=layers + front + back, where="--num-layers")
+    counts = [(layers + front + back) // stages] * stages
+    counts[0] -= front
+    counts[-1] -= back
+    return counts
+
+
+def _refuse(flags: Flags) -> None:
+    """Flags that would be another job, were they ignored."""
+    for name in UNKNOWN:
+        if flags.text(name) not in (None, "false"):
+            raise InputError("expected no such flag: it has no place in MAIN", where=f"--{name}")
+    frequency = flags.text("moe-layer-freq")
+    if frequency is not None and not EVERY_LAYER.fullmatch(frequency):
+        raise InputError("expected experts in every layer, 1", value=frequency, where="--moe-layer-freq")
+
+
+def _attention(flags: Flags) -> str:
+    """Whether scores are written."""
+    backend, flash = flags.text("attention-backend"), flags.is_set("use-flash-attn")
+    if backend not in (None, *FUSED, "unfused", "local"):
+        raise InputError("expected auto, flash, fused, unfused or local", value=backend, where="--attention-backend")
+    if backend is None:
+        return "flash" if flash or flags.text("transformer-impl") == "transformer_engine" else "stored"
+    return "flash" if backend in FUSED else "stored"
+
+
+def _optimizer(flags: Flags) -> str | None:
+    """Adam with the 32-bit gradients and weights that Megatron-LM keeps beside 16-bit ones; MAIN's own for 32-bit weights."""
+    name = flags.text("optimizer")
+    if name not in (None, "adam"):
+        raise InputError("expected adam", value=name, where="--optimizer")
+    if flags.is_set("bf16"):
+        return "adam-fp32-gradients"
+    return "adam-fp16" if flags.is_set("fp16") else None
 
 
 def _precision(flags: Flags) -> str:
@@ -126,6 +193,10 @@ def _recompute(flags: Flags) -> str:
             value=granularity,
             where="--recompute-granularity",
         )
+    layers = flags.number("recompute-num-layers")
+    if layers is not None and (flags.text("recompute-method") == "block" or layers > 1):
+        expected = "expected every layer computed again from its own input: uniform, 1"
+        raise InputError(expected, value=layers, where="--recompute-num-layers")
     if granularity is None and flags.text("recompute-method"):  # before 2022 the method alone asked for it
         return "full"
     flags.text("recompute-method")

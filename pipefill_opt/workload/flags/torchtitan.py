@@ -7,6 +7,8 @@ from typing import Any, Final
 from pipefill_opt.errors import InputError
 from pipefill_opt.workload.flags.megatron import replicas
 from pipefill_opt.workload.flags.words import Flags
+from pipefill_opt.workload.model.catalog import read_network
+from pipefill_opt.workload.model.durations import KEPT
 
 SCHEDULES: Final = {
     "gpipe": "gpipe",
@@ -20,6 +22,14 @@ SCHEDULES: Final = {
 """Families by torchtitan's names of schedules, in lower case."""
 CHUNKS: Final = 2
 """Stages of a device that torchtitan gives its multi-stage schedules by default."""
+V_SHAPED: Final = ("zbv", "dualpipev")
+"""Families with two stages a device, whatever is stated."""
+UNKNOWN: Final = (
+    "parallelism.module-fqns-per-model-part",
+    "parallelism.pipeline-parallel-split-points",
+    "parallelism.pipeline-parallel-layers-per-stage",
+)
+"""Settings that cut the model elsewhere."""
 
 
 def is_torchtitan(flags: Flags) -> bool:
@@ -63,7 +73,30 @@ def torchtitan_document(flags: Flags, hardware: str, gpus: int | None) -> dict[s
         document["sequence_parallel"] = True
     if sharded > 1:
         document["zero"] = 2 if pp > 1 else 3
-    return document | ({"schedule": {"family": family}} if pp > 1 else {})
+    if pp == 1:
+        return document
+    split = _split(flags, document["model"], pp * (2 if family in V_SHAPED else chunks))
+    return document | {"schedule": {"family": family}, "split": split}
+
+
+def _split(flags: Flags, model: str, stages: int) -> list[int]:
+    """Layers of each stage: embedding and head count as layers, by default as one each; the first stages have one more."""
+    for name in UNKNOWN:
+        if flags.text(name) is not None:
+            raise InputError(
+                "expected no such setting: `split` of MAIN says how many layers each stage has", where=f"--{name}"
+            )
+    first = flags.number("parallelism.pipeline-parallel-first-stage-less-layers", least=0)
+    last = flags.number("parallelism.pipeline-parallel-last-stage-less-layers", least=0)
+    front, back = 1 if first is None else first, 1 if last is None else last
+    layers = sum(layer.kind not in KEPT for layer in read_network(model).layers)
+    each, more = divmod(layers + front + back, stages)
+    counts = [each + (stage < more) for stage in range(stages)]
+    counts[0] -= front
+    counts[-1] -= back
+    if min(counts) < 0:
+        raise InputError(f"expected fewer stages than {stages}", value=layers, where="layers")
+    return counts
 
 
 def _data(flags: Flags, gpus: int | None, replica: int) -> tuple[int, int]:

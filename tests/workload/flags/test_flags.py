@@ -140,6 +140,7 @@ def test_torchtitan_toml(tmp_path: Path) -> None:
     assert found["parallel"] == {"tp": 2, "pp": 4, "dp": 4, "vp": 2}
     assert (found["global_batch"], found["microbatch"], found["sequence"]) == (32, 1, 4096)
     assert (found["zero"], found["recompute"], found["schedule"]) == (2, "selective", {"family": "interleaved-1f1b"})
+    assert found["split"] == [4, 5, 4, 4, 4, 4, 4, 3], "embedding and head are layers"
     assert ignored == ("optimizer.lr",)
     assert timeline(main_from_document(found)).period > 0
 
@@ -222,3 +223,77 @@ def test_broken_toml(tmp_path: Path) -> None:
     path.write_text("[model\nname = 3", encoding="utf-8")
     with pytest.raises(InputError, match=r"train\.toml: expected TOML \("):
         flags_document(str(path), "a100-80gb")
+
+
+@pytest.mark.parametrize(
+    ("flags", "attention"),
+    [
+        ("", "stored"),
+        ("--use-flash-attn", "flash"),
+        ("--attention-backend flash", "flash"),
+        ("--attention-backend auto", "flash"),
+        ("--attention-backend unfused", "stored"),
+        ("--transformer-impl transformer_engine", "flash"),
+        ("--transformer-impl local", "stored"),
+    ],
+)
+def test_attention_backends(flags: str, attention: str) -> None:
+    assert document(f"{GPT} {flags}")["attention"] == attention
+
+
+def test_states_are_megatrons() -> None:
+    """18 bytes a parameter with bf16, 20 with fp16: its distributed optimizer's table for one replica."""
+    assert document(GPT)["optimizer"] == "adam-fp32-gradients"
+    assert document(GPT.replace("bf16", "fp16"))["optimizer"] == "adam-fp16"
+    assert "optimizer" not in document(GPT.replace("--bf16", ""))
+
+
+@pytest.mark.parametrize(
+    ("layers", "flags", "split"),
+    [
+        (14, "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split", [3, 4, 4, 3]),
+        (15, "--account-for-loss-in-pipeline-split", [4, 4, 4, 3]),
+        (14, "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split "
+         "--num-virtual-stages-per-pipeline-rank 2", [1, 2, 2, 2, 2, 2, 2, 1]),
+    ],
+)  # fmt: skip
+def test_embedding_and_loss_count_as_layers(layers: int, flags: str, split: list[int]) -> None:
+    command = GPT.replace("--num-layers 24", f"--num-layers {layers}")
+    found = document(f"{command} --pipeline-model-parallel-size 4 --global-batch-size 16 {flags}")
+    assert found["split"] == split
+    assert main_from_document(found).schedule.stages == len(split)
+
+
+def test_experts_in_every_layer_may_be_said() -> None:
+    for frequency in ("1", "[1]*24", "\"'([1]*24)'\""):
+        assert document(f"{GPT} --num-experts 8 --moe-layer-freq {frequency}") == document(f"{GPT} --num-experts 8")
+
+
+OTHER_JOBS = {
+    "--multi-latent-attention --kv-lora-rank 512": "--multi-latent-attention: expected no such flag",
+    "--num-experts 8 --moe-layer-freq ([0]*3+[1]*21)": "--moe-layer-freq: 0]*3+[1]*21: expected experts in every layer",
+    "--recompute-granularity full --recompute-method block --recompute-num-layers 1": "--recompute-num-layers: 1: expected every",
+    "--optimizer sgd": "--optimizer: sgd: expected adam",
+    "--attention-backend foo": "--attention-backend: foo: expected auto, flash",
+    "--account-for-loss-in-pipeline-split --pipeline-model-parallel-size 4": "--num-layers: 25: expected a multiple of 4 stages",
+    "--pipeline-model-parallel-layout Et*3|Lt": "--pipeline-model-parallel-layout: expected no such flag",
+}
+
+
+@pytest.mark.parametrize("flags", OTHER_JOBS)
+def test_flags_of_another_job_are_not_ignored(flags: str) -> None:
+    with pytest.raises(InputError) as caught:
+        document(f"{GPT} {flags}")
+    assert f"flags: {OTHER_JOBS[flags]}" in str(caught.value)
+
+
+def test_torchtitan_weights_of_embedding_and_head() -> None:
+    flags = (
+        "--model.name llama3 --model.flavor 8B --training.local_batch_size 8 --training.seq_len=4096 "
+        "--parallelism.pipeline_parallel_degree 4 --parallelism.data_parallel_shard_degree 1"
+    )
+    assert document(flags)["split"] == [8, 9, 8, 7]
+    less = " --parallelism.pipeline_parallel_first_stage_less_layers 0 --parallelism.pipeline_parallel_last_stage_less_layers 0"
+    assert document(flags + less)["split"] == [8, 8, 8, 8]
+    with pytest.raises(InputError, match="pipeline-parallel-split-points: expected no such setting"):
+        document(flags + " --parallelism.pipeline_parallel_split_points layers.4")
