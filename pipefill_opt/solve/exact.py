@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import floor
 from typing import Final
 
+from pipefill_opt.solve import balance
+from pipefill_opt.solve.balance import balance_bound
 from pipefill_opt.solve.bounds import simple_bound
 from pipefill_opt.solve.device import DevicePlan, DeviceProblem, DeviceResult
 from pipefill_opt.solve.dp import solve_dp
@@ -40,7 +43,16 @@ def solve_exact(device: DeviceProblem, limits: Limits, *, hint: DevicePlan | Non
         search = solve_coupled if fits_coupled(device) else solve_value_iteration
         return search(device, relaxed, limits, hint=hint)
     value = hint.value(device) if hint is not None else 0
-    return DeviceResult(value, max(value, simple_bound(device)), hint, "capacity", Reason.WORK_LIMIT)
+    bound, origin = quick_bound(device, limits)
+    return DeviceResult(value, max(value, bound), hint, origin, Reason.WORK_LIMIT)
+
+
+def quick_bound(device: DeviceProblem, limits: Limits) -> tuple[int, str]:
+    """The better of the bounds that need no table of positions, with its origin."""
+    watch = Watch(limits)
+    best = simple_bound(device), "capacity"
+    balanced = balance_bound(relax(device), lambda: watch.ended() is not None)
+    return best if balanced is None else min(best, (floor(balanced * device.iterations), balance.ORIGIN))
 
 
 def solve_auto(device: DeviceProblem, limits: Limits, *, hint: DevicePlan | None = None) -> DeviceResult:
