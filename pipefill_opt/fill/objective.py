@@ -92,7 +92,7 @@ def objective_over_time(problem: FillProblem, visits: Sequence[Visit]) -> Fracti
         return _on_time_value(visits)
     finished = _completions(visits).values()
     if problem.objective is Objective.MAKESPAN:
-        return Fraction(max(time for _, _, time in finished))
+        return Fraction(max((time for _, _, time in finished), default=0))  # without jobs nothing is to be waited for
     return sum((problem.job(name).weight * number * time for name, number, time in finished), Fraction(0))
 
 

@@ -96,7 +96,7 @@ class _Model:
         self.problem += pulp.lpSum(-value / scale * variable for value, variable in worth)
         self._rows = 0
         for row in program.rows:
-            self.add(row, max(abs(row.most), *map(abs, row.coefficients)))
+            self.add(row, max(1, abs(row.most), *map(abs, row.coefficients)))
 
     def add(self, row: Row, divisor: int) -> None:
         """One more row, divided by a number."""

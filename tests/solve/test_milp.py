@@ -71,3 +71,9 @@ def test_variables_that_occur_nowhere_are_left_at_0() -> None:
     rows = (Row((1, 3, 10), (3, 4, 5), None, 8),)
     answer = milp.maximize(Program((0, 7, 0, 6, 0, 0, 0, 0, 0, 0, 9), (1,) * 11, rows), Limits(), None)
     assert (answer.point, answer.bound) == ((0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1), 16)
+
+
+def test_a_row_of_nothing_is_no_row() -> None:
+    """No byte free, and nothing carried: 0 x <= 0."""
+    answer = milp.maximize(Program((5,), (1,), (Row((0,), (0,), None, 0),)), Limits(), None)
+    assert (answer.point, answer.bound, answer.reason) == ((1,), 5, Reason.PROVED)

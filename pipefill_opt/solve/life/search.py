@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from importlib.metadata import version
 from typing import Final
@@ -48,6 +49,7 @@ def solve_life(problem: FillProblem, limits: Limits | None = None) -> Solution:
         if job.iterations is None and (problem.objective is not Objective.ON_TIME or job.deadline is None):
             raise InputError(f"expected a number, for objective {problem.objective}", where=f"jobs[{j}].iterations")
     watch = Watch(limits if limits is not None else Limits())
+    problem = replace(problem, jobs=tuple(job for job in problem.jobs if job.copies))  # the others say nothing
     compiled = compile_problem(problem)
     lengths = range(1, problem.max_iterations + 1) if problem.iterations is None else [problem.iterations]
     every = range(lengths[0], lengths[-1] + 1)
@@ -136,6 +138,9 @@ def _search(shop: Shop, own: Shares | None, every: Shares, best: Incumbent) -> N
     start = grouped(lives)
     last = int(max((ends(entry.life) for entry in start), default=1))
     best.keep(shop, with_endless(shop, start), "list scheduling")
+    if not best.problem.jobs:
+        best.prove(Fraction(0), "no copy is to be done")
+        return
     scale = shop.turn // every.unit
     if shop.objective is Objective.MAKESPAN:
         if best.bound is None:

@@ -56,7 +56,8 @@ class Shares:
 class Kind:
     """One (job, configuration) on a class: what it needs to run beside another one (see `columns`), and what it does alone.
 
-    most[h]: no plan of h main iterations has more laps.
+    headroom: bytes that others may hold while it works: at its worst operator, as a turn has whole laps; with `repeat: false`
+    at its best one, the only one that a turn may have. most[h]: no plan of h main iterations has more laps.
     """
 
     job: int
@@ -139,12 +140,13 @@ def _kind(device: DeviceProblem, lengths: range) -> Kind | None:
     slot = device.slots[0]
     moves = least_moves(slot)
     headroom = []
-    for k in range(slot.length if device.repeat else 1):
+    for k in range(slot.length):
         time = device.enter + slot.ticks[k] + device.leave + moves
         free = [room.free for room in device.rooms if room.usable >= time]
         headroom.append(max(free, default=-1) - slot.resident - slot.memory[k])
     stays = slot.resident + (min(slot.carry) if device.repeat else 0) if slot.keep else 0
-    if min(headroom) < 0 or stays > device.resident_free:
+    room = min(headroom) if device.repeat else max(headroom)
+    if room < 0 or stays > device.resident_free:
         return None
     most = _most(device, lengths)
     if not any(most):
@@ -153,7 +155,7 @@ def _kind(device: DeviceProblem, lengths: range) -> Kind | None:
         job=device.residents[0][0],
         configuration=device.residents[0][1],
         least=sum(slot.ticks) if device.repeat else slot.ticks[0],
-        headroom=min(headroom),
+        headroom=room,
         stays=stays,
         moves=moves,
         shortest=min(slot.ticks),
