@@ -11,8 +11,10 @@ from typing import Any, Final
 from pipefill_opt.files import data_folder
 
 FORMULATIONS: Final = data_folder("models") / "formulations"
-LARGEST: Final = 2**53 / 1e6
-"""Objectives above this are refused: a relative error of 1e-7 could then hide a whole unit."""
+LARGEST: Final = 2e9
+"""Objectives above this are refused: an error of the simplex method could then hide a whole unit."""
+NEARLY: Final = 1e-11
+"""GLPK cuts off nodes whose bound is better than the incumbent by less than this part of it (its default, 1e-7, hides units)."""
 INTEGRAL: Final = 1e-4
 """GLPK takes a variable within 1e-5 for whole; what is off by more than this is an error."""
 
@@ -62,6 +64,7 @@ def _search(glp: Any, problem: Any, seconds: float) -> Optimum | None:
     glp.glp_init_iocp(options)
     options.presolve = glp.GLP_ON
     options.msg_lev = glp.GLP_MSG_OFF
+    options.tol_obj = NEARLY
     options.tm_lim = int(seconds * 1000)
     code = glp.glp_intopt(problem, options)
     if code == glp.GLP_ENOPFS or (code == 0 and glp.glp_mip_status(problem) == glp.GLP_NOFEAS):
