@@ -36,6 +36,8 @@ SLACK: Final = (0.01, 0.002, 1e-9)
 """Relative: by how much more than its price a set must be worth to enter the master; less and less, each time nothing enters any more."""
 PLANS_EVERY: Final = 5
 """Rounds after which the devices in use are solved, though the prices still move: for an incumbent. The first time before any round."""
+IMPROVED_EVERY: Final = 50
+"""Devices solved after which a better incumbent is looked for."""
 FIRST_SECONDS: Final = 1.0
 """Seconds that the first plans get at the least, however short the limit."""
 _log = logging.getLogger(__name__)
@@ -66,7 +68,7 @@ def generate(
 
 
 class Search:
-    """The state of the search. bound: proved, on value over H iterations."""
+    """The state of the search. bound: proved, on value over H iterations; `simple` holds before there is one."""
 
     def __init__(
         self,
@@ -98,6 +100,7 @@ class Search:
         self.rounds = 0
         self.stage = 0
         self.step = _step(compiled)
+        self.simple = sum(n * own.upper_of_any() for n, own in zip(self.counts, self.sets, strict=True))
 
     # Setting out
 
@@ -139,7 +142,7 @@ class Search:
             self.rounds += 1
             new = self.priced(relaxed)
             self.news(
-                f"round {self.rounds}, master {relaxed.worth:.5g}: {new} new of {len(self.columns)} sets of residents"
+                f"round {self.rounds}: {new} new of {len(self.columns)} sets of residents"
             )
             if new or moved:  # the master is not what it was
                 continue
@@ -153,22 +156,18 @@ class Search:
 
     def finished(self, beat: int) -> Reason | None:
         """Why to stop now, if so."""
-        if self.bound is not None:
-            if self.whole_bound() <= max(beat, self.best.value):
-                return Reason.PROVED
-            one = self.iterations / self.compiled.unit
-            if self.bound - self.best.value <= self.watch.limits.gap * max(one, Fraction(self.best.value)):
-                return Reason.GAP_LIMIT
-            return self.watch.ended()
-        return None
+        if self.whole_bound() <= max(beat, self.best.value):
+            return Reason.PROVED
+        if self.bound is None:  # some round must say what the bound is
+            return None
+        one = self.iterations / self.compiled.unit
+        if self.bound - self.best.value <= self.watch.limits.gap * max(one, Fraction(self.best.value)):
+            return Reason.GAP_LIMIT
+        return self.watch.ended()
 
     def whole_bound(self) -> int:
         """The bound as a whole number: values are whole, and of plans that repeat sums of laps, for plans of H iterations."""
-        bound = (
-            self.bound
-            if self.bound is not None
-            else sum(n * s.upper_of_any() for n, s in zip(self.counts, self.sets, strict=True))
-        )
+        bound = self.simple if self.bound is None else self.bound
         return ceil(bound) if self.every else floor(bound) // self.step * self.step
 
     def relaxed(self) -> Relaxed | None:
@@ -227,9 +226,8 @@ class Search:
 
     def news(self, note: str) -> None:
         """Tell the best value and the bound."""
-        if self.bound is not None:
-            _log.info("%s; value %d, bound %.1f", note, self.best.value, self.bound)
-        if self.tell is not None and self.bound is not None:
+        _log.info("%s; value %d, bound %d", note, self.best.value, self.whole_bound())
+        if self.tell is not None:
             self.tell(self.best.value, max(self.best.value, self.whole_bound()), note)
 
     # Devices
@@ -247,7 +245,8 @@ class Search:
         for position, key in enumerate(wanted):
             if watch.ended() is None:
                 self.devices.evaluate(key, watch, len(wanted) - position)
-            if position % 10 == 9:
+            if position % IMPROVED_EVERY == IMPROVED_EVERY - 1:
+                self.improve()
                 self.news(f"{position + 1} of {len(wanted)} devices in use solved")
         if wanted:
             self.improve()
