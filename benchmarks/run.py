@@ -34,16 +34,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:
         parser.error(f"unknown suite {unknown[0]}, expected one of {', '.join(SUITES)}")
     found: dict[str, list[Line]] = {}
+    saved = None
     for suite in options.suites or SUITES:
         print(f"{suite}", flush=True)
         found[suite] = []
         for line in import_module(f"benchmarks.{suite}").lines():
             found[suite].append(line)
             print(text_of(line), flush=True)
+            if options.save:
+                saved = save(found)  # at once: a run that is ended loses nothing
     missed = sum(not line.holds for suite in found.values() for line in suite)
     print(f"{missed} target(s) missed" if missed else "all targets met")
-    if options.save:
-        print(f"saved {save(found)}")
+    if saved is not None:
+        print(f"saved {saved}")
     return 1 if missed else 0
 
 
