@@ -143,3 +143,10 @@ def test_what_can_never_finish_earns_nothing() -> None:
     assert solve(problem(ON_TIME, [never])).objective == 0
     other = job([5], 3, name="b", deadline=1000)
     assert solve(problem(ON_TIME, [never, other])).objective == 15
+
+
+@pytest.mark.parametrize("objective", [MAKESPAN, COMPLETION, ON_TIME])
+def test_where_nothing_is_wanted_nothing_is_to_be_done(objective: Objective) -> None:
+    for jobs in ([], [job([5], 1, copies=0)]):
+        found = solve(problem(objective, jobs))
+        assert (found.objective, found.bound, found.outcome) == (0, 0, Outcome.OPTIMAL)
