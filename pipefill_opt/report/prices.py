@@ -30,6 +30,7 @@ def prices_text(problem: FillProblem, prices: Prices) -> str:
         f"what one more is worth, against {value_text(problem, base.objective)} ({base.outcome}), each solved again:",
         *text_table(("change", "units", "for each unit", "in all", "true worth"), rows, indent="  "),
     ]
+    lines += [f"  no plan found for {change_text(change)}: its worth is unknown" for change in prices.without_plan]
     if prices.left_out:
         lines.append(f"  stopped: {prices.left_out} more changes were not tried")
     return "\n".join(lines) + "\n"
@@ -69,6 +70,7 @@ def prices_document(prices: Prices) -> dict[str, Any]:
         },
         "prices": [dict(zip(HEADER, _row(price), strict=True)) for price in prices.prices],
         "left_out": prices.left_out,
+        "without_plan": [change_text(change) for change in prices.without_plan],
     }
 
 

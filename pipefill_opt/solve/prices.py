@@ -13,10 +13,11 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Final
 
+from pipefill_opt.errors import InfeasibleError, LimitError
 from pipefill_opt.fill.plan import FillPlan
 from pipefill_opt.fill.problem import DeviceClass, FillProblem, Job, Objective, Switch
 from pipefill_opt.solve.facade import AUTO, SOLVERS, solve
-from pipefill_opt.solve.result import Limits, Solution
+from pipefill_opt.solve.result import Limits, Outcome, Solution
 
 LOG = logging.getLogger(__name__)
 MILLISECOND: Final = 10**6
@@ -75,11 +76,15 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """`base`: the answer for the problem as it is. left_out: changes that were not tried, because the search was stopped."""
+    """`base`: the answer for the problem as it is. left_out: changes that were not tried, because the search was stopped.
+
+    without_plan: changes after which no plan was found (only for the objectives over time), so that nothing is known of their worth.
+    """
 
     base: Solution
     prices: tuple[Price, ...]
     left_out: int
+    without_plan: tuple[Change, ...] = ()
 
 
 def shadow_prices(
@@ -92,21 +97,30 @@ def shadow_prices(
 ) -> Prices:
     """The prices of all changes. limits: of each search by itself; start: a plan to begin with; tell(done, of, name) hears of progress.
 
-    Raises what `solve` raises.
+    Raises what `solve` raises; InfeasibleError or LimitError where the problem as it is has no plan, or none was found.
     """
     every = tuple(changes(problem))
     if tell is not None:
         tell(0, len(every) + 1, "the problem as it is")
     base = _solved(problem, limits, solver, start)
+    if base.outcome is Outcome.INFEASIBLE:
+        raise InfeasibleError(f"there is no plan to price ({base.bound_origin})")
+    if base.plan is None:
+        raise LimitError(f"no plan found to price: {base.reason} after {base.seconds:.1f} s")
     prices = []
+    without_plan = []
     for number, change in enumerate(every):
         if limits.stop.is_set():
             break
         if tell is not None:
             tell(number + 1, len(every) + 1, f"{change.what} {change.of} {change.kind}".rstrip())
-        prices.append(_price(problem, base, change, limits, solver))
-        LOG.info("%s %s %s: %s", change.what, change.of, change.kind, prices[-1].found)
-    return Prices(base, tuple(prices), len(every) - len(prices))
+        price = _price(problem, base, change, limits, solver)
+        LOG.info("%s %s %s: %s", change.what, change.of, change.kind, None if price is None else price.found)
+        if price is None:
+            without_plan.append(change)
+        else:
+            prices.append(price)
+    return Prices(base, tuple(prices), len(every) - len(prices) - len(without_plan), tuple(without_plan))
 
 
 def _solved(problem: FillProblem, limits: Limits, solver: str, start: FillPlan | None) -> Solution:
@@ -116,10 +130,12 @@ def _solved(problem: FillProblem, limits: Limits, solver: str, start: FillPlan |
     return solve(problem, solver=solver, limits=limits)
 
 
-def _price(problem: FillProblem, base: Solution, change: Change, limits: Limits, solver: str) -> Price:
-    """Solve the changed problem, from the plan for the problem as it is where that plan stays valid."""
+def _price(problem: FillProblem, base: Solution, change: Change, limits: Limits, solver: str) -> Price | None:
+    """Solve the changed problem, from the plan for the problem as it is where that plan stays valid. None: no plan was found."""
     start = base.plan if change.relaxes and change.what is not Scarce.DEVICE else None
     after = _solved(change.problem, limits, solver, start)
+    if after.plan is None:
+        return None
     sign = -1 if problem.objective in MINIMISED else 1
     (old, old_bound), (new, new_bound) = _known(base), _known(after)
     least, most = sorted((sign * (new - old_bound), sign * (new_bound - old)))

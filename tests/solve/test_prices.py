@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
+from pipefill_opt.errors import InfeasibleError, LimitError
 from pipefill_opt.fill.certify import certify
 from pipefill_opt.fill.problem import FillProblem
+from pipefill_opt.report.prices import prices_text
+from pipefill_opt.solve.facade import solve
 from pipefill_opt.solve.prices import MILLISECOND, Prices, Scarce, changes, shadow_prices
-from pipefill_opt.solve.result import Limits
+from pipefill_opt.solve.result import Limits, Outcome
 from tests.solve.brute_force import optimum
 from tests.solve.random_instances import random_problem
 
@@ -81,3 +85,25 @@ def test_worth_for_one_unit() -> None:
     prices = shadow_prices(random_problem(SEEDS[0]), Limits()).prices
     assert all(price.each * price.change.units == price.found for price in prices)
     assert all(price.found >= Fraction(0) for price in prices)
+
+
+def test_a_change_after_which_no_plan_is_found_has_no_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = random_problem(SEEDS[0])
+    base = solve(problem)
+    lost = replace(base, outcome=Outcome.UNKNOWN, plan=None, objective=None)
+    monkeypatch.setattr("pipefill_opt.solve.prices.solve", lambda asked, **_: base if asked is problem else lost)
+    prices = shadow_prices(problem, Limits())
+    assert prices.prices == ()
+    assert prices.without_plan == tuple(changes(problem))
+    assert prices.left_out == 0
+    assert "no plan found for" in prices_text(problem, prices)
+
+
+def test_without_a_plan_there_is_nothing_to_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = random_problem(SEEDS[0])
+    base = replace(solve(problem), plan=None, objective=None)
+    for outcome, error in ((Outcome.UNKNOWN, LimitError), (Outcome.INFEASIBLE, InfeasibleError)):
+        found = replace(base, outcome=outcome)
+        monkeypatch.setattr("pipefill_opt.solve.prices.solve", lambda *_, found=found, **__: found)
+        with pytest.raises(error):
+            shadow_prices(problem, Limits())
