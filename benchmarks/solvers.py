@@ -42,7 +42,7 @@ def lines() -> Iterator[Line]:
         yield mixed_line(seed, slots=4, bubbles=20, operators=20, seconds=30, target=1.0)
     for seed in range(2):
         yield mixed_line(seed, slots=2, bubbles=20, operators=30, seconds=5, target=0.0, carry=True)
-        yield mixed_line(seed, slots=3, bubbles=20, operators=20, seconds=10, target=1.0, carry=True)
+        yield mixed_line(seed, slots=3, bubbles=20, operators=20, seconds=15, target=1.0, carry=True)
 
 
 def gap_line(seed: int, *, slots: int, seconds: float, target: float) -> Line:
