@@ -31,8 +31,10 @@ def test_the_same_bytes_again(family: str, tmp_path: Path) -> None:
     assert written(family, tmp_path) == committed(family)
 
 
-def test_the_same_queues_again(tmp_path: Path) -> None:
-    assert written("queue", tmp_path) == committed("deadline", "queue-*.yaml")
+@pytest.mark.parametrize("generator", ["queue", "deadline"])
+def test_the_same_objectives_over_time_again(generator: str, tmp_path: Path) -> None:
+    prefix = {"queue": "queue", "deadline": "life"}[generator]
+    assert written(generator, tmp_path) == committed("deadline", f"{prefix}-*.yaml")
 
 
 def test_the_same_long_queues_again(tmp_path: Path) -> None:
