@@ -160,6 +160,21 @@ class Bounds:
             whole = [min(p, weight * scale * self.horizon) for p, weight in zip(whole, self.weight, strict=True)]
         return Prices(tuple(whole), scale)
 
+    def simple(self) -> Fraction:
+        """No plan costs less: each copy by itself, on the class where it does best. Jobs without deadline are left out, as ever."""
+        total = Fraction(0)
+        for job, number in enumerate(self.copies):
+            places = [c for c in range(len(self.counts)) if job in self.jobs_of(c)]
+            if not places:
+                continue
+            if self.problem.objective is Objective.COMPLETION:
+                alone = min(self.shares.of[c][job].alone for c in places)
+                total += int(number) * self.weight[job] * (self.release[job] + alone)
+            elif self.problem.objective is Objective.ON_TIME:
+                worth = max(self.worth[job][k] for c in places for k, _, _ in self.shares.of[c][job].kinds)
+                total -= int(number) * worth * max(self.most(c, job) for c in places)
+        return total * self.unit
+
     def oracle(self, c: int, prices: Floats) -> Answer:
         """The most that a device of class c may gain, and what it would do for it."""
         walks = self.walks[c]

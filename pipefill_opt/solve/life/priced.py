@@ -21,6 +21,7 @@ from pipefill_opt.solve.life.modes import Mode
 from pipefill_opt.solve.life.pricing import Pricing
 from pipefill_opt.solve.life.rounding import dive, with_endless
 from pipefill_opt.solve.life.shop import Lives, Piece, Shop, ends, single_piece
+from pipefill_opt.solve.life.steps import MOST_STEPS
 from pipefill_opt.solve.life.turns import Turns
 
 Floats = NDArray[np.float64]
@@ -72,7 +73,7 @@ def search_priced(
 ) -> None:
     """Improve `best` with lives for this H. bounds: where given, in turns of this H, they are improved too. start: lives to begin with."""
     master = _master(shop, horizon)
-    layers = [Layers(shop, c) for c in range(len(shop.counts))] if turns else []
+    layers = [Layers(shop, c) for c in range(len(shop.counts))] if turns and horizon <= MOST_STEPS else []
     pricing = Pricing(shop, pieces, horizon, 1, layers)
     master.columns = [pricing.column(entry.class_index, entry.life) for entry in start]
     oracle = _oracle(pricing, bounds)
@@ -133,8 +134,12 @@ def polish(bounds: Bounds, best: Incumbent, before: Master) -> None:
 
 def prove(bounds: Bounds, best: Incumbent, prices: Floats) -> None:
     """The bound at these prices, exact, in the objective's own measure."""
-    least = bounds.certain(prices)
     origin = WALKED if all(walks is not None for walks in bounds.walks) else FLUID
+    conclude(bounds, best, bounds.certain(prices), origin)
+
+
+def conclude(bounds: Bounds, best: Incumbent, least: Fraction, origin: str) -> None:
+    """No plan costs less than `least`: in the objective's own measure."""
     if best.minimised:
         best.prove(least * bounds.shares.unit, origin)
     else:

@@ -20,7 +20,7 @@ from pipefill_opt.solve.life.dispatch import dispatch, grouped
 from pipefill_opt.solve.life.incumbent import Incumbent, grain
 from pipefill_opt.solve.life.modes import WORK, closed_alone, counting
 from pipefill_opt.solve.life.phases import plan_of
-from pipefill_opt.solve.life.priced import offers_of, pieces_of, search_priced
+from pipefill_opt.solve.life.priced import conclude, offers_of, pieces_of, search_priced
 from pipefill_opt.solve.life.rounding import with_endless
 from pipefill_opt.solve.life.shared import shared_pieces
 from pipefill_opt.solve.life.shares import Shares, shares
@@ -155,6 +155,8 @@ def _search(shop: Shop, own: Shares | None, every: Shares, best: Incumbent) -> N
         return
     horizon = _horizon(shop, start, pieces)
     bounds = Bounds(best.problem, every, horizon * scale) if own is not None or best.bound is None else None
+    if bounds is not None:
+        conclude(bounds, best, bounds.simple(), "each copy by itself")
     search_priced(shop, bounds, best, horizon, start, pieces, turns)
 
 

@@ -8,6 +8,8 @@ from pipefill_opt.fill.problem import Objective
 from pipefill_opt.solve.life.modes import Mode
 from pipefill_opt.solve.life.shop import Copy, Piece, Shop
 
+MOST: Final = 64
+"""Most copies of one slot in a piece."""
 BEST: Final = 12
 SHORTEST: Final = 4
 """Lengths of a mode that are offered: the least wasteful, and the shortest."""
@@ -21,7 +23,7 @@ def shared_pieces(shop: Shop, mode: Mode, horizon: int, worth: list[float]) -> l
         if wanted is None:
             return []
         spans.append(mode.turns(s, wanted))
-    lengths = sorted({k * span for span in spans for k in range(1, horizon // span + 1)})
+    lengths = sorted({k * span for span in spans for k in range(1, min(MOST, horizon // span) + 1)})
     rates = [worth[job] * laps for (job, _), laps in zip(mode.residents, mode.laps, strict=True)]
     offers = []
     for length in lengths:

@@ -97,7 +97,7 @@ def test_the_same_plan_again(objective: Objective) -> None:
 def test_a_stop_keeps_the_plan_of_list_scheduling() -> None:
     limits = Limits()
     limits.stop.set()
-    found = solve_life(tiny(14, Objective.COMPLETION), limits)
+    found = solve_life(tiny(16, Objective.COMPLETION), limits)
     assert found.outcome is Outcome.FEASIBLE
     assert found.reason is Reason.INTERRUPTED
     assert found.certificate is not None
