@@ -96,7 +96,7 @@ SOLVERS: Final[Mapping[str, Solver]] = {
 AUTO: Final = "auto"
 AUTO_DEVICE: Final = "exact:solve_auto"
 FEW_LENGTHS: Final = 4
-"""With more numbers of main iterations to choose from `auto` bounds all of them together instead of solving each."""
+"""With more numbers of main iterations to choose from, for several slots, `auto` bounds all of them together instead of solving each."""
 MANY: Final = 1000
 """With more sets of residents than this `auto` prices them instead of searching an integer program over all."""
 
@@ -172,7 +172,8 @@ def _choice(compiled: Compiled) -> tuple[str, str]:
     problem = compiled.problem
     listed = list_columns(compiled, problem.iterations or problem.max_iterations)
     classes = len(problem.devices)
-    if problem.iterations is None and problem.max_iterations > FEW_LENGTHS:
+    several = any(len(column.residents) > 1 for column in listed.columns)
+    if problem.iterations is None and problem.max_iterations > FEW_LENGTHS and several:
         return (
             "cg",
             f"up to {problem.max_iterations} main iterations are open, and its bounds hold for all of them at once",
