@@ -10,7 +10,20 @@ from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 
 from pipefill_opt import __version__
-from pipefill_opt.cli import data, demo, fill, harness, imports, instances, layers, main_job, profile, rank, roofline, traces
+from pipefill_opt.cli import (
+    data,
+    demo,
+    fill,
+    harness,
+    imports,
+    instances,
+    layers,
+    main_job,
+    profile,
+    rank,
+    roofline,
+    traces,
+)
 from pipefill_opt.cli.options import Parser, refuse_overlap
 from pipefill_opt.errors import InputError, PipefillError
 

@@ -39,7 +39,7 @@ def runs_of(slot: Chain, counts: Sequence[int], most: int, *, repeat: bool) -> R
 
 def along(lap: Sequence[int], last: int, kind: type) -> Numbers:
     """A sum along the chain for positions 0 to `last`, from its values lap[0] = 0 to lap[n] on the first lap."""
-    once = np.array(lap, dtype=kind)
+    once: Numbers = np.array(lap, dtype=kind)
     n = len(lap) - 1
     position = np.arange(last + 1)
     whole: Numbers = once[position % n] + (position // n).astype(kind) * once[n]

@@ -141,9 +141,7 @@ class Search:
             moved = self.rounds % PLANS_EVERY == 0 and self.evaluated(relaxed, fresh=True)
             self.rounds += 1
             new = self.priced(relaxed)
-            self.news(
-                f"round {self.rounds}: {new} new of {len(self.columns)} sets of residents"
-            )
+            self.news(f"round {self.rounds}: {new} new of {len(self.columns)} sets of residents")
             if new or moved:  # the master is not what it was
                 continue
             ended = self.finished(beat)
