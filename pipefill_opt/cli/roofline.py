@@ -14,7 +14,7 @@ def register(commands: Any) -> None:
     roofline = commands.add_parser("roofline", help="which operators are bound by compute, memory, overhead or network")
     roofline.add_argument("main", metavar="MAIN|NETWORK", help="MAIN file by model name, or a network with --hardware")
     roofline.add_argument("--hardware", metavar="NAME", help="for a network: a device of models/hardware, or a file")
-    roofline.add_argument("--microbatch", type=int, default=1, metavar="N", help="for a network: samples (default: 1)")
+    roofline.add_argument("--microbatch", type=int, metavar="N", help="for a network: samples (default: 1)")
     roofline.add_argument("--sequence", type=int, metavar="N", help="for a network: tokens (default: the network's)")
     roofline.add_argument("--picture", type=picture_path, metavar="FILE", help="also draw it, .svg or .png")
     add_common(roofline, ("text", "json", "csv"))
@@ -31,15 +31,20 @@ def run_roofline(arguments: argparse.Namespace) -> int:
     from pipefill_opt.workload.model.main_model import read_model_job
     from pipefill_opt.workload.model.roofline_view import view
 
-    if arguments.microbatch < 1:
+    if arguments.microbatch is not None and arguments.microbatch < 1:
         raise InputError("expected a whole number from 1 on", value=arguments.microbatch, where="--microbatch")
     if arguments.hardware is not None:
+        samples = arguments.microbatch or 1
         document: dict[str, Any] = {"model": arguments.main, "hardware": arguments.hardware}
-        document |= {"microbatch": arguments.microbatch, "global_batch": arguments.microbatch}
+        document |= {"microbatch": samples, "global_batch": samples}
         document |= {"sequence": arguments.sequence} if arguments.sequence is not None else {}
         check(document, "main")
         job = read_model_job(document, Path())
     else:
+        for name in ("microbatch", "sequence"):
+            if getattr(arguments, name) is not None:
+                expected = "expected --hardware with it: a MAIN file states its own"
+                raise InputError(expected, value=getattr(arguments, name), where=f"--{name}")
         path = Path(arguments.main)
         document = read_document(path, "main") if path.suffix else {}
         if "model" not in document:

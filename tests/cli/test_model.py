@@ -84,6 +84,7 @@ def test_roofline_of_a_network(shell: Shell) -> None:
             "bert-base: expected a MAIN file with model, or a network together with --hardware",
         ),
         (("roofline", "main.yaml"), "main.yaml: expected a MAIN file with model"),
+        (("roofline", "main.yaml", "--sequence", "64"), "--sequence: 64: expected --hardware with it"),
         (("roofline", "bert-bas", "--hardware", "l40"), "bert-bas: expected a network that is known"),
         (
             ("roofline", "bert-base", "--hardware", "l40", "--microbatch", "0"),

@@ -58,7 +58,7 @@ def fill_job(entry: Document, folder: Path) -> dict[str, Any]:
         training = Training(
             Parallel(),
             batch,
-            entry.get("sequence", network.sequence),
+            network.tokens(entry.get("sequence")),
             precision,
             Recompute(entry.get("recompute", "none")),
             entry.get("attention", "flash") == "flash",

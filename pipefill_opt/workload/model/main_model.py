@@ -80,7 +80,7 @@ def read_model_job(document: Document, folder: Path) -> ModelJob:
     training = Training(
         parallel,
         document["microbatch"],
-        _sequence(document, network),
+        network.tokens(document.get("sequence")),
         precision,
         Recompute("none" if options.get("recompute", False) else document.get("recompute", "none")),  # R does it
         document.get("attention", "flash") == "flash",
@@ -101,11 +101,6 @@ def _network(given: str | Document, folder: Path) -> Network:
         return read_network(given, folder)
     check(given, "network")
     return network_from_document(given)
-
-
-def _sequence(document: Document, network: Network) -> int:
-    sequence: int = document.get("sequence", network.sequence)
-    return sequence
 
 
 def _parallel(document: Document) -> Parallel:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipefill_opt.errors import InputError
 from pipefill_opt.workload.model.layers import Linear, Operator, Rows
 
 
@@ -52,3 +53,10 @@ class Network:
     def parameters(self) -> int:
         """Trainable parameters, tied ones once."""
         return sum(layer.parameters for layer in self.layers)
+
+    def tokens(self, stated: int | None) -> int:
+        """Tokens of a sample: as stated, else the network's default. Raises InputError where it works on tokens and has none."""
+        count = self.sequence if stated is None else stated
+        if not count and any(layer.rows.tokens for layer in self.layers):
+            raise InputError(f"missing key 'sequence', for which {self.name} has no default")
+        return count

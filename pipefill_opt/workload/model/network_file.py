@@ -93,7 +93,17 @@ def read_operator(entry: Document, rows: Rows) -> Operator:
         if key not in values and field.default is MISSING:
             raise InputError(f"missing key {key!r}, which {entry['op']} needs")
     operator: Operator = kind(**values)
+    _check_divides(operator)
     return operator
+
+
+def _check_divides(operator: Operator) -> None:
+    """Groups divide channels, heads of keys and values divide those of queries."""
+    if isinstance(operator, ops.Attention) and operator.heads % operator.kv_heads:
+        raise InputError(f"expected a divisor of the {operator.heads} heads", value=operator.kv_heads, where="kv_heads")
+    if isinstance(operator, ops.Conv) and (operator.inputs % operator.groups or operator.outputs % operator.groups):
+        expected = f"expected a divisor of {operator.inputs} inputs and {operator.outputs} outputs"
+        raise InputError(expected, value=operator.groups, where="groups")
 
 
 def read_rows(value: int | str) -> Rows:

@@ -79,8 +79,12 @@ def _dropout(sizes: Sizes, rows: Rows, width: int) -> Iterator[Operator]:
 
 def _attention(sizes: Sizes, rows: Rows, hidden: int) -> Iterator[Operator]:
     heads = _needed(sizes, "heads")
+    if "head_width" not in sizes and hidden % heads:
+        raise InputError(f"expected a divisor of the width {hidden}, or head_width", value=heads, where="heads")
     width, bias = sizes.get("head_width", hidden // heads), sizes.get("bias", True)
     kv_heads = sizes.get("kv_heads", heads)
+    if heads % kv_heads:
+        raise InputError(f"expected a divisor of the {heads} heads", value=kv_heads, where="kv_heads")
     yield Linear("QKV", rows, hidden, (heads + 2 * kv_heads) * width, bias=bias, split=Split.COLUMN)
     yield _scores(sizes, rows, kv_heads, width, width)
     yield Linear("projection", rows, heads * width, hidden, bias=bias, split=Split.ROW)
@@ -128,6 +132,8 @@ def _mlp(
 def _experts(sizes: Sizes, rows: Rows, hidden: int) -> Iterator[Operator]:
     """A router, `active` of the experts for each token, the shared ones for all, and the weighted sum."""
     experts, active = _needed(sizes, "experts"), _needed(sizes, "active")
+    if active > experts:
+        raise InputError(f"expected at most the {experts} experts", value=active, where="active")
     chosen = Rows(active * rows.tokens, active * rows.fixed)
     yield Linear("router", rows, hidden, experts, bias=sizes.get("router_bias", False))
     yield from _mlp(sizes, chosen, hidden, experts=experts, prefix="expert ")

@@ -117,6 +117,17 @@ def document(**layer: object) -> dict[str, object]:
         ({"kind": "block", "width": 8, "operators": [{"op": "norm", "width": 8, "stride": 2}]}, "operators[0]: stride: expected no"),
         ({"template": "head", "hidden": 8, "vocabulary": 9, "rows": "tokens"}, "layers[0].rows: tokens: expected rows"),
         ({"template": "head", "hidden": 8, "vocabulary": 9, "rows": 0}, "layers[0].rows: 0: expected rows from 1 on"),
+        ({"template": "decoder", "hidden": 10, "heads": 3}, "layers[0].heads: 3: expected a divisor of the width 10"),
+        ({"template": "decoder", "hidden": 8, "heads": 4, "kv_heads": 3}, "layers[0].kv_heads: 3: expected a divisor of the 4"),
+        ({"template": "decoder", "hidden": 8, "heads": 2, "experts": 4, "active": 5}, "layers[0].active: 5: expected at most the 4"),
+        (
+            {"kind": "b", "width": 8, "operators": [{"op": "conv", "inputs": 8, "outputs": 9, "kernel": 1, "size": 1, "groups": 8}]},
+            "operators[0].groups: 8: expected a divisor of 8 inputs and 9 outputs",
+        ),
+        (
+            {"kind": "b", "width": 8, "operators": [{"op": "attention", "heads": 4, "kv_heads": 8, "qk_width": 2, "v_width": 2}]},
+            "operators[0].kv_heads: 8: expected a divisor of the 4 heads",
+        ),
         (
             {"kind": "block", "width": 8, "operators": [{"op": "linear", "inputs": 8, "outputs": 8, "split": "x"}]},
             "operators[0].split: x: expected none, column or row",
@@ -162,3 +173,11 @@ def test_an_unknown_name_is_told_the_nearest(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("{name: n, kind: decoder}", encoding="utf-8")
     with pytest.raises(InputError, match="missing key 'published'"):
         read_network("mine.yaml", tmp_path)
+
+
+def test_work_on_tokens_needs_their_number() -> None:
+    network = network_from_document(document(template="decoder", hidden=8, heads=2))
+    assert network.tokens(64) == 64
+    with pytest.raises(InputError, match="missing key 'sequence', for which n has no default"):
+        network.tokens(None)
+    assert read_network("resnet-50").tokens(None) == 0
