@@ -71,10 +71,6 @@ BAD_INSTANCE = {
     "overlap": Bad("length: 30ms", "length: 70ms", ("devices[0].bubbles[0]", "expected a bubble that ends before")),
     "unknown class": Bad("copies: 2", "devices: [stage9]", ("jobs[0].devices[0]", "stage9", "stage0")),
     "objective": Bad("jobs:", "objective: fame\njobs:", ("objective", "fame", "throughput")),
-    "objective not solved yet": Bad(
-        "jobs:\n  - name: bert", "objective: makespan\njobs:\n  - name: bert\n    iterations: 3",
-        ("objective", "makespan", "expected throughput"),
-    ),
     "no main file": Bad(INSTANCE[: INSTANCE.index("switch")], "main: {file: gone.yaml}\n", ("gone.yaml", "expected a readable file")),
     "bad main file": Bad(INSTANCE[: INSTANCE.index("switch")], "main: {file: instance.yaml}\n", ("instance.yaml",)),
 }  # fmt: skip
