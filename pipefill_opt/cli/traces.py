@@ -119,6 +119,9 @@ def run_idle(arguments: argparse.Namespace) -> int:
     devices = [device for events in traces for device in device_times(events, arguments.union)]
     if not devices:
         raise InputError("expected work of a device (kernels)", value="none", file=", ".join(arguments.files))
+    known = sorted({stream for device in devices for times in device.streams for stream in times.streams})
+    for stream in (stream for union in arguments.union for stream in union if stream not in known):
+        raise InputError(f"expected streams among {', '.join(map(str, known))}", value=stream, where="--union")
     render = {"text": idle.idle_text, "json": idle.idle_json, "csv": idle.idle_csv}
     sys.stdout.writelines(render[arguments.format](devices))
     return 0

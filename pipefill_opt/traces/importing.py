@@ -10,6 +10,7 @@ from pipefill_opt.errors import InputError
 from pipefill_opt.traces.intervals import read_intervals
 from pipefill_opt.traces.json_events import Progress
 from pipefill_opt.traces.kineto import read_kineto
+from pipefill_opt.traces.labels import no_actions
 from pipefill_opt.traces.measured import Measured
 from pipefill_opt.traces.rank_runs import rank_runs
 from pipefill_opt.traces.steps import measure
@@ -32,7 +33,9 @@ def measured_trace(kind: str, paths: Paths, *, label: str | None = None, progres
 
     Raises InputError.
     """
-    return measure(rank_runs(read_traces(kind, paths, progress), label))
+    traces = read_traces(kind, paths, progress)
+    measured = measure(rank_runs(traces, label))
+    return replace(measured, notes=no_actions(traces, label) + measured.notes)
 
 
 def measured_intervals(path: Path | str, *, unit: str = "ns") -> Measured:

@@ -101,6 +101,20 @@ def _labels(annotations: Sequence[Annotation], read: Callable[[str], Entry | Non
     return tuple(sorted(found + optimizers, key=lambda label: label.start)) if found else ()
 
 
+def no_actions(traces: Sequence[TraceEvents], prefix: str | None = None) -> tuple[str, ...]:
+    """For each rank with ranges that begin as actions do but are none (`PP:0FULL_BACKWARD0`): how many, in a sentence."""
+    start = RUNTIME if prefix is None else prefix
+    notes = []
+    for events in traces:
+        names = [a.name for a in events.annotations if start and a.name.startswith(start)]
+        strange = [name for name in names if _action(name[len(start) :]) is None]
+        if strange:
+            notes.append(
+                f"{events.source}: {len(strange)} ranges such as {strange[0]!r} are no actions and were ignored"
+            )
+    return tuple(notes)
+
+
 def _own_prefix(events: TraceEvents) -> str | None:
     """A prefix after which only actions come, the one with most of them."""
     count: dict[str, int] = {}

@@ -130,6 +130,8 @@ def test_idle_of_streams(shell: Shell) -> None:
     ]  # fmt: skip
     rows = shell("idle", "nsys", "report.sqlite", "--format", "csv").out.splitlines()
     assert rows[1] == "0,0,7,computation,10,20"
+    wrong = shell("idle", "nsys", "report.sqlite", "--union", "7,8")
+    assert (wrong.code, wrong.err) == (2, "error: --union: 8: expected streams among 7, 9\n")
 
 
 @pytest.mark.parametrize(

@@ -214,3 +214,11 @@ def test_time_between_labels_is_not_work(tmp_path: Path) -> None:
     made = pipeline(ONE_F)
     measured = measured_trace("kineto", write_traces(tmp_path, made, "runtime"))
     assert all(end - start == made.length + 1000 * US for step in measured.steps for start, end in step.windows)
+
+
+def test_labels_that_begin_as_actions_do_but_are_none_are_told(tmp_path: Path) -> None:
+    paths = write_traces(tmp_path, pipeline(ONE_F), "runtime")
+    path = Path(paths[0])
+    path.write_text(path.read_text(encoding="utf-8").replace("PP:0B", "PP:0FULL_BACKWARD"), encoding="utf-8")
+    note, *_ = measured_trace("kineto", paths).notes
+    assert note.startswith(f"{path}: 12 ranges such as 'PP:0FULL_BACKWARD0' are no actions and were ignored")
