@@ -30,7 +30,7 @@ def register(commands: Any) -> None:
     solve.add_argument(
         "--solver",
         default="auto",
-        help="auto, greedy, greedy-all, dp, cpsat, milp, cpsat-direct, milp-direct (default: auto)",
+        help="auto, greedy, greedy-all, dp, cg, cpsat, milp, cpsat-direct, milp-direct (default: auto)",
     )
     solve.add_argument("--time-limit", type=seconds, metavar="S", help="seconds; the best plan so far is kept")
     solve.add_argument("--gap", type=share, metavar="G", default="0", help="stop at this relative gap (default: 0)")

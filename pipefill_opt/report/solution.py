@@ -172,6 +172,8 @@ def solution_document(result: Report) -> dict[str, Any]:
     document: dict[str, Any] = {
         "instance": result.problem.name,
         "instance_hash": instance_hash(result.problem),
+        "objective_kind": result.problem.objective.value,
+        "sense": "max",
         "outcome": solution.outcome.value,
         "reason": solution.reason.value,
         "solver": solution.solver,

@@ -12,6 +12,7 @@ import pytest
 from pipefill_opt import __version__
 from pipefill_opt.cli import run
 from pipefill_opt.errors import CertificateError, InfeasibleError, InputError, LimitError
+from pipefill_opt.solve.facade import solver_names
 from tests.cli.samples import INSTANCE, MAIN, Shell
 
 COMMANDS = ["bubbles", "import", "export", "solve", "certify", "explain", "schema", "instances", "versions", "demo"]
@@ -92,6 +93,11 @@ def test_debug_shows_the_traceback_of_a_bug(shell: Shell, monkeypatch: pytest.Mo
     monkeypatch.setattr(run.data, "run_versions", fail)
     with pytest.raises(ZeroDivisionError):
         shell("versions", "--debug")
+
+
+def test_the_help_of_solve_names_every_solver(shell: Shell) -> None:
+    words = shell("solve", "--help").out.replace(",", " ").split()
+    assert set(solver_names()) <= set(words)
 
 
 def test_help_and_versions_import_nothing_heavy() -> None:

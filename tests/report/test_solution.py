@@ -67,6 +67,7 @@ def test_json_is_exact_and_its_plan_is_a_plan_file() -> None:
     assert document == json.loads(json.dumps(solution_document(result)))
     assert (document["objective"], document["bound"], document["gap"]) == ("30000000", "40000000", "1/3")
     assert document["outcome"] == "feasible"
+    assert (document["objective_kind"], document["sense"]) == ("throughput", "max")
     assert "slowdown" not in document
     check(document["plan"], "plan")
 
