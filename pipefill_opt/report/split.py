@@ -47,7 +47,9 @@ def _compared(spec: SplitSpec, split: Split, equal: int | None) -> str:
         return "not known, does not fit"
     if not split.problem.fits(spec.equal):
         return f"{format_time(equal)}, does not fit"
-    return f"{format_time(equal)}; this split takes {percent(1 - Fraction(split.value, max(1, equal)), 1)} less"
+    if not equal:
+        return format_time(equal)
+    return f"{format_time(equal)}; this split takes {percent(1 - Fraction(split.value, equal), 1)} less"
 
 
 def _what(split: Split) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import gcd
 from typing import Any, Final
 
 from pipefill_opt.errors import InputError
@@ -48,6 +49,11 @@ def megatron_document(flags: Flags, hardware: str, gpus: int | None) -> dict[str
         "ep": flags.number("expert-model-parallel-size") or 1,
         "vp": chunks,
     }
+    stated = flags.number("expert-tensor-parallel-size")
+    each = gcd(tp, tp * cp * dp // parallel["ep"])
+    if stated is not None and parallel["ep"] > 1 and stated != each:
+        expected = f"expected {each}, as many as divide an expert in MAIN"
+        raise InputError(expected, value=stated, where="--expert-tensor-parallel-size")
     document: dict[str, Any] = {
         "model": _network(flags, layers),
         "hardware": hardware,

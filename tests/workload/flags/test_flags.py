@@ -274,6 +274,8 @@ OTHER_JOBS = {
     "--num-experts 8 --moe-layer-freq ([0]*3+[1]*21)": "--moe-layer-freq: 0]*3+[1]*21: expected experts in every layer",
     "--recompute-granularity full --recompute-method block --recompute-num-layers 1": "--recompute-num-layers: 1: expected every",
     "--optimizer sgd": "--optimizer: sgd: expected adam",
+    "--num-experts 8 --tensor-model-parallel-size 8 --sequence-parallel --expert-model-parallel-size 8 "
+    "--expert-tensor-parallel-size 8": "--expert-tensor-parallel-size: 8: expected 1, as many as divide an expert",
     "--attention-backend foo": "--attention-backend: foo: expected auto, flash",
     "--account-for-loss-in-pipeline-split --pipeline-model-parallel-size 4": "--num-layers: 25: expected a multiple of 4 stages",
     "--pipeline-model-parallel-layout Et*3|Lt": "--pipeline-model-parallel-layout: expected no such flag",
