@@ -9,7 +9,7 @@ order; the stage is the position of the rank.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -54,6 +54,36 @@ def linked_labels(events: TraceEvents, position: int, windows: Sequence[Interval
             if stretch.kind == _BACKWARD and window[0] <= stretch.start < window[1]:
                 found.append(_label(Kind.B, position, _origin(stretch, own, events), stretch))
     return tuple(sorted(found, key=lambda label: label.start))
+
+
+def unmarked_steps(ranks: Sequence[tuple[Label, ...]]) -> list[tuple[Label, ...]]:
+    """The labels of all ranks with micro-batches counted anew in every step, where none is marked.
+
+    A step ends where the first rank has no micro-batch in flight. Where such steps are not of one length, but for the last, all is one.
+    """
+    sizes: list[int] = []
+    live = 0
+    for kind in _kinds(ranks[0]):
+        if kind is Kind.F and live == 0:
+            sizes.append(0)
+        sizes[-1:] = [size + (kind is Kind.F) for size in sizes[-1:]]
+        live += 1 if kind is Kind.F else -1
+    if len(ranks) == 1 or len(sizes) < 2 or {*sizes[:-1]} != {sizes[0]} or sizes[-1] > sizes[0]:
+        return list(ranks)
+    return [tuple(_counted_anew(label, sizes[0]) for label in labels) for labels in ranks]
+
+
+def _kinds(labels: Sequence[Label]) -> list[Kind]:
+    return [label.action.kind for label in labels if isinstance(label.action, Action)]
+
+
+def _counted_anew(label: Label, each: int) -> Label:
+    action = label.action
+    return (
+        replace(label, action=action._replace(microbatch=action.microbatch % each))
+        if isinstance(action, Action)
+        else label
+    )
 
 
 def _label(kind: Kind, stage: int, microbatch: int, stretch: _Stretch) -> Label:

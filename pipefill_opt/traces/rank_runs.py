@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from pipefill_opt.errors import InputError
 from pipefill_opt.traces.device_runs import device_runs
-from pipefill_opt.traces.flow_links import linked_labels
+from pipefill_opt.traces.flow_links import linked_labels, unmarked_steps
 from pipefill_opt.traces.host_runs import host_runs, waits
 from pipefill_opt.traces.labels import Label, gpipe_labels, named_labels, step_windows
 from pipefill_opt.traces.measured import Interval, RankRuns, by_rank, members, producer, step_at
@@ -28,6 +28,8 @@ def rank_runs(traces: Sequence[TraceEvents], prefix: str | None = None) -> tuple
         if not any(labels):
             both = zip(ordered, windows, strict=True)
             labels = [linked_labels(events, i, list(marked.values())) for i, (events, marked) in enumerate(both)]
+            if not any(windows):
+                labels = unmarked_steps(labels)
         if any(labels):
             _refuse_holes(ordered)
     ranks = tuple(_runs(*of_rank) for of_rank in zip(ordered, labels, windows, strict=True))

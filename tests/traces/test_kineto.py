@@ -57,9 +57,14 @@ def test_cuda_traces(schedule: dict[str, object], style: str, tmp_path: Path) ->
     assert all(rank.communication for rank in ranks)
 
 
-def test_without_marked_steps_an_action_that_comes_again_begins_one(tmp_path: Path) -> None:
-    made = pipeline(ONE_F, steps=3)
-    paths = write_traces(tmp_path, made, "own")
+@pytest.mark.parametrize(
+    ("schedule", "style"), [(ONE_F, "own"), (ONE_F, "none"), (GPIPE, "none"), ({**ONE_F, "microbatches": 1}, "none")]
+)
+def test_without_marked_steps_an_action_that_comes_again_begins_one(
+    schedule: dict[str, object], style: str, tmp_path: Path
+) -> None:
+    made = pipeline(schedule, steps=3)
+    paths = write_traces(tmp_path, made, style)
     for path in paths:
         document = json.loads(path.read_text(), parse_float=str)
         document["traceEvents"] = [e for e in document["traceEvents"] if not e["name"].startswith("step ")]
