@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pipefill_opt.harness.samples import Samples, samples
+from pipefill_opt.harness.samples import Samples, samples, turn_of
 
 Document = dict[str, Any]
 
@@ -110,10 +110,11 @@ def failure_text(document: Document) -> str:
         return f"the run did not end within {failure['limit'] / 1e9:.0f} s: a deadlock, or a far too slow machine"
     if failure["pool"] == "device":
         return f"the device has no {failure['asked']} bytes for the pools of {failure['device']}"
-    what = f"action {failure['action']}"
+    what = f"action {failure['action']}, beside what fill work keeps,"
     if failure["pool"] == "fill":
         (device,) = [entry for entry in document["predicted"]["devices"] if entry["name"] == failure["device"]]
-        visits = [visit for visit in device["visits"] if visit["before"] == failure["action"]]
+        turn = turn_of(document, failure["iteration"])
+        visits = [v for v in device["visits"] if (v["iteration"], v["before"]) == (turn, failure["action"])]
         name, index, *_ = visits[0]["operators"][failure["operator"]] if visits else ("?", failure["operator"])
         what = f"operator {index} of {name}, in the bubble before action {failure['action']}"
     return (

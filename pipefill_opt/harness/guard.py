@@ -64,7 +64,8 @@ def recalibrate(document: Document, *, slowdown: float = 0.02) -> Guarded:
     visits = _visits(found, document)
     if not visits:
         raise InputError("expected a RESULT with fill work")
-    period = float(median(found.periods(with_fill=False)))
+    turns = {found.turn(i) for i in found.which(with_fill=True)}
+    period = float(median(found.periods(with_fill=False))) * len(turns)
     scale = Fraction(document["scale"])
     typical = median(visit.length for visit in visits)
     now = _expected(visits, Fraction(document["guard"]["fraction"]), 0.0, period)
@@ -101,7 +102,7 @@ def _visits(found: Samples, document: Document) -> list[_Visit]:
 
 def _expected(visits: list[_Visit], fraction: Fraction, margin: float, period: float) -> tuple[float, float]:
     """(slowdown, share of the fill time that is left)."""
-    late = left = whole = 0.0
+    late = left = whole = 0.0  # over all main iterations of the plan that were measured
     for visit in visits:
         usable = max(0.0, float(fraction) * visit.length - margin)
         used = visit.used * min(1.0, usable / visit.usable)

@@ -29,8 +29,7 @@ def overlay_trace(document: Document) -> str:
 
 def _turn(found: Samples, i: int) -> int | None:
     """The main iteration of the plan; None without fill work."""
-    flags = found.document["with_fill"]
-    return sum(flags[:i]) % found.document["predicted"]["turns"] if flags[i] else None
+    return found.turn(i) if found.document["with_fill"][i] else None
 
 
 def _predicted(trace: Trace, track: int, device: Document, start: int, turn: int | None) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import count
 from typing import Any, Final
 
 import numpy as np
@@ -48,7 +49,8 @@ class PlannedOperator:
 @dataclass(frozen=True, slots=True)
 class PlannedVisit:
     """Fill work in a bubble of main iteration `iteration` of the plan. before: the action that ends the bubble, by its place in the
-    row; the number of actions for the bubble around the iteration boundary. usable, used: ticks."""
+    row; the number of actions for the bubble around the iteration boundary. used: ticks; kept: bytes that kept slots hold
+    after it."""
 
     iteration: int
     bubble: int
@@ -59,11 +61,13 @@ class PlannedVisit:
     leave: int
     used: int
     operators: tuple[PlannedOperator, ...]
+    kept: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedDevice:
-    """A real device: its class, its pattern's visits, its actions (text, start, duration in ticks), its bubbles (start, length, before)."""
+    """A real device: its class, its pattern's visits, its actions (text, start, duration in ticks), its bubbles (start, length, before).
+    kept: bytes that kept slots hold when the plan begins."""
 
     name: str
     main_device: int
@@ -72,6 +76,7 @@ class WatchedDevice:
     visits: tuple[PlannedVisit, ...]
     main_peak: int
     fill_peak: int
+    kept: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +101,7 @@ def scenario(
     """What is predicted of a valid plan. watched: names of classes, by default the one with most fill work.
 
     Raises InputError for an instance without a main job or one whose communication cannot be played: SENDs and RECVs that take
-    time (`blocking`), overlapped pairs as one block, and devices that are not alike in speed.
+    time (`blocking`), overlapped pairs as one block, plans of several phases.
     """
     main = problem.main
     if main is None:
@@ -130,10 +135,10 @@ def _class(problem: FillProblem, name: str) -> DeviceClass:
 
 def _busiest(problem: FillProblem, plan: FillPlan) -> tuple[str, ...]:
     """The class of the pattern with most operators; the first one of the main job, if there is no fill work at all."""
-    work = {
-        pattern.device: sum(segment.count for entry in pattern.phases[0].occurrences for segment in entry.segments)
-        for pattern in reversed(plan.patterns)
-    }
+    work: dict[str, int] = {}
+    for pattern in plan.patterns:
+        operators = sum(segment.count for entry in pattern.phases[0].occurrences for segment in entry.segments)
+        work[pattern.device] = max(operators, work.get(pattern.device, 0))
     known = [device.name for device in problem.devices if device.main_device is not None]
     return (max(known, key=lambda name: work.get(name, 0)),)
 
@@ -154,7 +159,9 @@ def _watched(problem: FillProblem, plan: FillPlan, device: DeviceClass, computed
     visits = () if pattern is None else tuple(_visits(problem, device, pattern, bubbles))
     peak = 0 if computed.peak is None else int(computed.peak[number])
     fill_peak = max((o.held + o.memory for visit in visits for o in visit.operators), default=0)
-    return WatchedDevice(device.name, number, actions, tuple(bubbles), visits, peak, fill_peak)
+    slots = () if pattern is None else initial_states(problem, pattern.phases[0])
+    kept = sum(state.held for state in slots if state.job.keep)
+    return WatchedDevice(device.name, number, actions, tuple(bubbles), visits, peak, fill_peak, kept)
 
 
 def _pattern(plan: FillPlan, device: DeviceClass) -> Pattern | None:
@@ -180,6 +187,7 @@ def _visits(
             enter=problem.switch.enter,
             leave=problem.switch.leave,
             used=visit.used,
+            kept=visit.held,
             operators=tuple(_operators(visit, device, states)),
         )
         states = visit.states
@@ -217,6 +225,21 @@ class Iterations:
     def with_fill(self) -> list[bool]:
         """For each iteration."""
         return [False] * self.warmup + ([False] * self.block + [True] * self.block) * self.rounds
+
+    def covering(self, turns: int) -> Iterations:
+        """At least these, and as many that each of so many main iterations of the plan counts once or more."""
+        block = next(
+            length for length in count(max(2, self.block)) if turns % length
+        )  # else some turn is always a block's first
+        longer = (Iterations(self.warmup, block, rounds) for rounds in count(self.rounds))
+        return next(found for found in longer if len(found._turns_counted(turns)) == turns)
+
+    def _turns_counted(self, turns: int) -> set[int]:
+        return {
+            (start + offset) % turns
+            for start in range(0, self.block * self.rounds, self.block)
+            for offset in range(1, self.block)
+        }
 
     def counted(self) -> list[int]:
         """Indices of the iterations that count: not the first of a block, into which the one before may reach."""
@@ -317,10 +340,15 @@ def _device(
         "main_bytes": max(capacity, watched.main_peak),
         "main_static": static,
         "fill_bytes": max((visit.free for visit in watched.visits), default=0),
+        "kept": 0 if memory is None else watched.kept,
         "claim": claim,
         "actions": actions,
         "turns": [
-            [_visit(found, visit, works, play_switches) for visit in watched.visits if visit.iteration == turn]
+            [
+                _visit(found, visit, works, play_switches) | {"kept": 0 if memory is None else visit.kept}
+                for visit in watched.visits
+                if visit.iteration == turn
+            ]
             for turn in range(found.turns)
         ],
     }

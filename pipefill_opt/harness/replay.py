@@ -38,7 +38,8 @@ class WorkKind(StrEnum):
 class ReplayOptions:
     """scale: times on the device in those of the main job. work: of actions and operators. tolerance: of calibrated durations.
 
-    claim: take the pools as memory of the device. play_switches: let switches take what the plan says, by sleep; else what they take.
+    iterations: at least; more where the plan has so many main iterations that some would not count. claim: take the pools as memory of
+    the device. play_switches: let switches take what the plan says, by sleep; else what they take.
     apart: a process for each watched device, each on the GPU of its number.
     """
 
@@ -68,11 +69,12 @@ def replay(
     InterruptedRunError.
     """
     found = scenario(problem, plan, watched, scale=options.scale)
+    iterations = options.iterations.covering(found.turns)
     if tell is not None:
         tell(0, 2, "calibrating the work to its durations")
     tuned = _tuned(durations(found), backend, options, stop)
     works = {entry["target"]: entry["work"] for entry in tuned}
-    program = request(found, options.iterations, works, claim=options.claim, play_switches=options.play_switches)
+    program = request(found, iterations, works, claim=options.claim, play_switches=options.play_switches)
     for injection in injections:
         program = inject(found, program, injection)
     if tell is not None:
@@ -91,15 +93,30 @@ def replay(
         "scale": str(options.scale),
         "work": options.work.value,
         "switches_played": options.play_switches,
-        "iterations": asdict(options.iterations),
+        "iterations": asdict(iterations),
         "with_fill": program["iterations"],
         "injected": [str(injection) for injection in injections],
         "tuned": [{key: entry[key] for key in ("target", "work", "error", "within")} for entry in tuned],
         "guard": {"fraction": str(problem.guard.fraction), "margin": problem.guard.margin},
         "predicted": predicted(found),
-        "measured": [entry for result in results for entry in result["replay"]["devices"]],
+        "measured": _on_one_clock(results),
         "failure": next((result["replay"]["failure"] for result in results if result["replay"]["failure"]), None),
     }
+
+
+def _on_one_clock(results: Sequence[Document]) -> list[Document]:
+    """What all processes measured, by the clock of the first one's device: each knows how far its own is from the host's."""
+    first = results[0]["clock"]["host_offset_ns"]
+    measured = []
+    for result in results:
+        shift = first - result["clock"]["host_offset_ns"]
+        for entry in result["replay"]["devices"]:
+            moved = {
+                key: [[[start + shift, end + shift] for start, end in spans] for spans in entry[key]]
+                for key in ("actions", "fills")
+            }
+            measured.append(entry | moved)
+    return measured
 
 
 def _tuned(

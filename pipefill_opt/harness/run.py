@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from pipefill_opt.errors import InputError, PipefillError
@@ -53,47 +51,51 @@ def run_together(
 ) -> list[Document]:
     """One process for each request, at the same time: the devices of one replay, each on a GPU of its own.
 
-    Where there are several, they share the flags of their messages in a file that is gone before they end.
+    Where there are several, they share the flags of their messages in memory that is gone with the last of them.
     """
     program = built(backend, sanitizer=sanitizer)
     processes: list[subprocess.Popen[str]] = []
     outputs: list[tuple[str, str]] = [("", "")] * len(requests)
-    with tempfile.TemporaryDirectory(prefix="pipefill-") as folder:
-        shared = _shared_file(folder, requests) if len(requests) > 1 else None
-        try:
-            for _ in requests:
-                processes.append(
-                    subprocess.Popen(
-                        [str(program)],
-                        stdin=subprocess.PIPE,
-                        stdout=subprocess.PIPE,
-                        stderr=subprocess.PIPE,
-                        text=True,
-                        encoding="utf-8",
-                    )
+    shared = _shared_memory(requests) if len(requests) > 1 else None
+    try:
+        for _ in requests:
+            processes.append(
+                subprocess.Popen(
+                    [str(program)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    encoding="utf-8",
+                    pass_fds=() if shared is None else (shared,),
                 )
-            threads = [
-                threading.Thread(target=_talk, args=(process, _text(request, shared), outputs, index), daemon=True)
-                for index, (process, request) in enumerate(zip(processes, requests, strict=True))
-            ]
-            for thread in threads:
-                thread.start()
-            _wait(threads, processes, stop)
-        finally:
-            _end(processes)
+            )
+        threads = [
+            threading.Thread(target=_talk, args=(process, _text(request, shared), outputs, index), daemon=True)
+            for index, (process, request) in enumerate(zip(processes, requests, strict=True))
+        ]
+        for thread in threads:
+            thread.start()
+        _wait(threads, processes, stop)
+    finally:
+        _end(processes)
+        if shared is not None:
+            os.close(shared)
     return [_result(process, *output) for process, output in zip(processes, outputs, strict=True)]
 
 
-def _shared_file(folder: str, requests: Sequence[Mapping[str, Any]]) -> str:
-    """A file with a word for each message and two for each device."""
+def _shared_memory(requests: Sequence[Mapping[str, Any]]) -> int:
+    """A nameless file with a word for each message and two for each device: nothing stays, however the processes end."""
     words = max(len(request.get("lags", ())) + 2 * len(request.get("devices", ())) for request in requests)
-    path = os.path.join(folder, "flags")
-    Path(path).write_bytes(bytes(8 * words))
-    return path
+    file = os.memfd_create("pipefill-flags")
+    os.ftruncate(file, 8 * max(1, words))
+    return file
 
 
-def _text(request: Mapping[str, Any], shared: str | None) -> str:
-    return json.dumps(request if shared is None else {**request, "shared": shared}, ensure_ascii=False)
+def _text(request: Mapping[str, Any], shared: int | None) -> str:
+    return json.dumps(
+        request if shared is None else {**request, "shared": f"/proc/self/fd/{shared}"}, ensure_ascii=False
+    )
 
 
 def _talk(process: subprocess.Popen[str], text: str, outputs: list[tuple[str, str]], index: int) -> None:

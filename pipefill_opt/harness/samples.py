@@ -45,6 +45,10 @@ class Samples:
         flags = self.document["with_fill"]
         return [i for i in self.counted if flags[i] == with_fill]
 
+    def turn(self, i: int) -> int:
+        """Which main iteration of the plan iteration `i`, with fill work, plays."""
+        return turn_of(self.document, i)
+
     def before(self, device: int, i: int, place: int) -> int:
         """When the bubble before action `place` begins."""
         actions: Spans = self.measured[device]["actions"][i]
@@ -73,11 +77,9 @@ class Samples:
 
     def visits(self) -> Iterator[Visited]:
         """All visits of all iterations that count."""
-        flags = self.document["with_fill"]
-        turns = self.document["predicted"]["turns"]
         for number, (device, measured) in enumerate(zip(self.devices, self.measured, strict=True)):
             for i in self.which(with_fill=True):
-                turn = sum(flags[:i]) % turns
+                turn = self.turn(i)
                 done = 0
                 for index, visit in enumerate(device["visits"]):
                     if visit["iteration"] != turn:
@@ -87,6 +89,11 @@ class Samples:
                     done += count
                     place = visit["before"]
                     yield Visited(number, index, self.before(number, i, place), spans, self.after(number, i, place))
+
+
+def turn_of(document: Document, i: int) -> int:
+    """Which main iteration of the plan iteration `i`, with fill work, plays."""
+    return int(sum(document["with_fill"][:i]) % document["predicted"]["turns"])
 
 
 def samples(document: Document) -> Samples:

@@ -100,6 +100,22 @@ def test_a_broken_memory_cap_is_named_with_its_operator(problem: FillProblem, pl
         recalibrate(document)
 
 
+def test_a_broken_memory_cap_is_named_in_the_main_iteration_that_broke_it(problem: FillProblem, plan: FillPlan) -> None:
+    document = ideal(problem, plan, ("device0",))
+    device = document["predicted"]["devices"][0]
+    first = device["visits"][0]
+    other = copy.deepcopy(first) | {"iteration": 1}
+    other["operators"][0][:2] = ["other/c", 7]
+    device["visits"].append(other)
+    document["predicted"]["turns"] = 2
+    filled = [i for i, flag in enumerate(document["with_fill"]) if flag]
+    document["failure"] = {
+        "kind": "memory", "device": "device0", "pool": "fill", "iteration": filled[1], "action": first["before"],
+        "operator": 0, "asked": 12, "used": 0, "limit": 11,
+    }  # fmt: skip
+    assert "operator 7 of other/c" in compare(document).failure
+
+
 def test_the_guard_keeps_the_slowdown_at_the_least_loss(problem: FillProblem, plan: FillPlan) -> None:
     """Where nothing is off, nothing is lost; where operators take longer, the guard gives up what they do."""
     fine = recalibrate(ideal(problem, plan, ("device0",)))
@@ -112,6 +128,15 @@ def test_the_guard_keeps_the_slowdown_at_the_least_loss(problem: FillProblem, pl
     assert recalibrate(late, slowdown=0.0).kept < guard.kept
     estimate = next(row.measured for row in compare(late).rows if row.quantity is Quantity.SLOWDOWN)
     assert guard.slowdown_now == pytest.approx(estimate, rel=0.35)
+
+
+def test_the_guard_counts_a_slowdown_per_main_iteration(tmp_path: Path) -> None:
+    """A plan of several main iterations delays each of them by its own visits, not by those of all."""
+    problem = instance(tmp_path, iterations=2)
+    document = ideal(problem, planned(problem), ("device0",), operator=lambda _, ns: ns * 3 // 2)
+    assert document["predicted"]["turns"] == 2
+    measured = next(row.measured for row in compare(document).rows if row.quantity is Quantity.SLOWDOWN)
+    assert recalibrate(document).slowdown_now == pytest.approx(measured, rel=0.35)
 
 
 def test_both_timelines_in_one_trace(problem: FillProblem, plan: FillPlan) -> None:

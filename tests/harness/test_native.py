@@ -55,6 +55,12 @@ def test_every_result_says_what_it_was_measured_on() -> None:
         ({"mode": "tune", "targets": [{"ns": 5, "work": {"kind": "gemm", "m": 0, "n": 1, "k": 1}}]}, r"targets\[0\].work.m"),
         ({**two_devices([True]), "lags": [0, 0, 0]}, r"lags\[2\]: expected an action that sends"),
         ({**two_devices([True]), "boundary": "wall"}, "barrier or flow"),
+        ({**two_devices([True]), "lags": [0, -1]}, "lags: expected 0 to"),
+        ({**two_devices([True]), "deadline": 2**63 - 1}, "deadline: expected 0 to"),
+        (two_devices([True], fill=[operator(sleep(1), 2**63 - 1, 2**63 - 1)]), r"operators\[0\].memory: expected 0 to"),
+        ({**two_devices([True]), "devices": [{**two_devices([True])["devices"][0], "main_static": 101}]}, "at most main_bytes"),
+        ({"mode": "info", "device": 2**32}, "device: expected 0 to"),
+        ({"mode": "tune", "targets": [], "repeats": 2**62}, "repeats: expected 1 to"),
     ],
 )  # fmt: skip
 def test_a_wrong_request_is_named(request_: Document, message: str) -> None:
@@ -153,6 +159,19 @@ def test_lags_arrive_late() -> None:
         assert second[0] - other[1] >= 3 * MS
 
 
+@pytest.mark.parametrize("real", [True, False])
+def test_a_lag_passes_while_the_receiver_is_busy(real: bool) -> None:
+    """A message of a real device, to one that works for longer than the message takes: nothing is left to wait for."""
+    request = two_devices([False] * 8, fill=[])
+    request["lags"] = [4 * MS, 0]
+    request["devices"][1] |= {
+        "real": real,
+        "actions": [{"work": sleep(12)}, {"work": sleep(1), "waits": [0], "sends": [1]}],
+    }
+    gaps = [second[0] - first[1] for first, second in device(run(request, HOST), "b")["actions"]]
+    assert median(gaps) < 3 * MS
+
+
 def test_the_bubble_after_the_last_action_goes_on_into_the_next_iteration() -> None:
     request = two_devices([True] * 4)
     request["devices"][0]["turns"] = [[{"before": 2, "limit": 100, "operators": [operator(sleep(2))]}], []]
@@ -183,6 +202,19 @@ def test_a_plan_over_the_memory_cap_fails_there(limit: int) -> None:
     }
 
 
+@pytest.mark.parametrize(("begin", "visit", "action"), [(40, 40, None), (41, 0, 0), (0, 41, 1)])
+def test_what_fill_work_keeps_the_main_job_does_without(begin: int, visit: int, action: int | None) -> None:
+    """Of 100 bytes the first action takes 60, and the second one gives them back when it has ended."""
+    request = two_devices([False, True])
+    request["devices"][0]["kept"] = begin
+    request["devices"][0]["turns"][0][0]["kept"] = visit
+    failure = run(request, HOST)["replay"]["failure"]
+    if action is None:
+        assert failure is None
+    else:
+        assert (failure["pool"], failure["iteration"], failure["action"]) == ("main", 1, action)
+
+
 def test_main_work_over_its_pool_fails_too() -> None:
     request = two_devices([False])
     request["devices"][0]["main_bytes"] = 59
@@ -202,6 +234,16 @@ def test_devices_of_one_replay_in_processes_of_their_own() -> None:
     assert [entry["name"] for entry in first["replay"]["devices"]] == ["a"]
     for (before, after), (other,) in zip(device(first, "a")["actions"], device(second, "b")["actions"], strict=True):
         assert before[1] <= other[0] < other[1] <= after[0]
+
+
+def test_a_failure_in_one_process_ends_the_others() -> None:
+    both = two_devices([False, True] * 3, limit=1)
+    both["deadline"] = 120_000 * MS
+    began = time.monotonic()
+    first, second = run_together([{**both, "run": ["b"]}, {**both, "run": ["a"]}], HOST)
+    assert time.monotonic() - began < 60
+    assert first["replay"]["failure"] is None
+    assert second["replay"]["failure"]["kind"] == "memory"
 
 
 def test_a_stopped_run_has_no_result_and_leaves_no_process() -> None:

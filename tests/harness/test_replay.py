@@ -5,21 +5,27 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipefill_opt.errors import InputError
+from pipefill_opt.fill.certify import certify
 from pipefill_opt.fill.plan import FillPlan
+from pipefill_opt.fill.plan_file import plan_from_document
 from pipefill_opt.fill.problem import FillProblem
 from pipefill_opt.harness.build import Backend
 from pipefill_opt.harness.compare import Quantity, compare
 from pipefill_opt.harness.inject import inject, parse_injection
 from pipefill_opt.harness.program import Iterations, durations, request, scenario
 from pipefill_opt.harness.replay import ReplayOptions, WorkKind, replay
+from pipefill_opt.harness.run import run_together
 from pipefill_opt.timeline.compute import timeline
 from pipefill_opt.workload.costs import Communication, Mode
 from tests.harness.results import instance, planned
 
+Document = dict[str, Any]
 OPTIONS = ReplayOptions(work=WorkKind.SLEEP, iterations=Iterations(1, 3, 3), play_switches=True)
 
 
@@ -123,6 +129,32 @@ def test_calibrated_work_and_processes_apart(problem: FillProblem, plan: FillPla
     assert compare(document).visits > 0
 
 
+@pytest.mark.parametrize("block", [2, 3, 5])
+@pytest.mark.parametrize("turns", [1, 2, 3, 4, 6, 12, 64])
+def test_every_main_iteration_of_the_plan_counts(block: int, turns: int) -> None:
+    iterations = Iterations(warmup=2, block=block, rounds=2).covering(turns)
+    flags = iterations.with_fill()
+    assert {sum(flags[:i]) % turns for i in iterations.counted() if flags[i]} == set(range(turns))
+    assert Iterations().covering(1) == Iterations()
+
+
+def test_spans_of_several_devices_stand_on_one_clock(
+    problem: FillProblem, plan: FillPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shifted(*arguments: Any, **named: Any) -> list[Document]:
+        results = run_together(*arguments, **named)
+        results[1]["clock"]["host_offset_ns"] = 10**15
+        for entry in results[1]["replay"]["devices"]:
+            for key in ("actions", "fills"):
+                entry[key] = [[[edge + 10**15 for edge in span] for span in spans] for spans in entry[key]]
+        return results
+
+    monkeypatch.setattr("pipefill_opt.harness.replay.run_together", shifted)
+    document = replay(problem, plan, Backend.HOST, replace(OPTIONS, apart=True), watched=("device0", "device1"))
+    edges = [edge for entry in document["measured"] for spans in entry["actions"] for span in spans for edge in span]
+    assert max(edges) - min(edges) < 10**12
+
+
 @pytest.mark.parametrize(
     "text", ["bubble:0.8", "bubble:x:0.8", "switch:a:2", "operator:2", "memory:long:0", "rain:2", "switch:", ""]
 )
@@ -149,3 +181,27 @@ def test_what_cannot_be_replayed_is_refused(problem: FillProblem, plan: FillPlan
     blocking = replace(problem.main, communication=Communication(lag=5, mode=Mode.BLOCKING))
     with pytest.raises(InputError, match=r"communication\.mode"):
         scenario(replace(problem, main=blocking), plan)
+
+
+def test_a_plan_that_keeps_more_than_the_main_job_leaves_fails(tmp_path: Path) -> None:
+    """Rule 5: what fits into every bubble that is visited may still be too much between them."""
+    job = {
+        "name": "big",
+        "devices": ["device0"],
+        "configs": [
+            {
+                "name": "c",
+                "resident": "10133438464B",
+                "operators": [{"name": "o", "duration": "1ms", "memory": 0, "carry": "1B"}],
+            }
+        ],
+    }
+    problem = instance(tmp_path, jobs=[job])
+    visit = {"iteration": 0, "bubble": 0, "segments": [{"slot": 0, "first": 0, "count": 1}]}
+    slots = [{"job": "big", "config": "c", "first": 0}]
+    patterns = [{"device": "device0", "multiplicity": 1, "slots": slots, "occurrences": [visit]}]
+    patterns += [{"device": f"device{k}", "multiplicity": 1, "slots": [], "occurrences": []} for k in (1, 2)]
+    plan = plan_from_document({"iterations": 1, "patterns": patterns}, problem)
+    assert {violation.code for violation in certify(problem, plan).violations} == {"resident"}
+    found = compare(replay(problem, plan, Backend.HOST, OPTIONS, watched=("device0",)))
+    assert found.failure.startswith("memory: action ")

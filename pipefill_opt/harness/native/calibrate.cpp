@@ -409,8 +409,7 @@ private:
 }  // namespace
 
 Json calibrate(Backend& backend, const Json& request) {
-    const int device = request.has("device") ? static_cast<int>(request.find("device").integer("device")) : 0;
-    return Calibration(backend, request, device).answer();
+    return Calibration(backend, request, device_number(request)).answer();
 }
 
 int serve_peer(int device) {

@@ -153,7 +153,8 @@ public:
         const cudaDataType_t type = work.type == "fp16" ? CUDA_R_16F : work.type == "bf16" ? CUDA_R_16BF : CUDA_R_32F;
         const int compute = work.type == "tf32" ? compute_tf32 : compute_fp32;
         const int m = static_cast<int>(work.m), n = static_cast<int>(work.n), k = static_cast<int>(work.k);
-        set_stream_(handle_, stream);
+        const std::lock_guard<std::mutex> lock(mutex_);  // several devices of one process share the handle, which has one stream at a time
+        if (set_stream_(handle_, stream) != 0) throw std::runtime_error("cuBLAS refused a stream");
         if (gemm_(handle_, 0, 0, n, m, k, &one, b, type, n, a, type, k, &zero, c, type, n, compute, -1) != 0)
             throw std::runtime_error("cuBLAS refused a product of " + work.type);
     }
@@ -169,6 +170,7 @@ private:
     int (*set_stream_)(void*, cudaStream_t) = nullptr;
     Gemm gemm_ = nullptr;
     void* handle_ = nullptr;
+    mutable std::mutex mutex_;
 };
 
 // What the management library says of clocks and temperature.
@@ -252,13 +254,16 @@ struct Registered {
 class Cuda final : public Backend {
 public:
     explicit Cuda(int device) : device_(device) {
-        // Loading a kernel at its first launch may wait for kernels that wait for it.
+        // Loading a kernel at its first launch may wait for kernels that wait for it; so may streams that share a queue of the device.
+        // The driver reads both when it starts, so that nothing may use CUDA before.
         setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+        setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
         int count = 0;
         check(cudaGetDeviceCount(&count), "no CUDA device");
         if (device < 0 || device >= count) throw InputError("device: expected 0 to " + std::to_string(count - 1) + ", not " + std::to_string(device));
         check(cudaSetDevice(device), "device");
         check(cudaGetDeviceProperties(&properties_, device), "device");
+        blas_ = std::make_unique<Blas>();  // of the device that is set now
         check(cudaDeviceGetPCIBusId(bus_, sizeof bus_, device), "device");
         check(cudaDriverGetVersion(&driver_), "driver");
         check(cudaRuntimeGetVersion(&runtime_), "runtime");
@@ -269,6 +274,7 @@ public:
 
     ~Cuda() override {
         *static_cast<volatile unsigned*>(stop_->get()) = 1;
+        cudaDeviceSynchronize();  // what still runs after an error reads flags and buffers that go now
         for (cudaStream_t stream : streams_) cudaStreamDestroy(stream);
         for (cudaEvent_t event : events_) cudaEventDestroy(event);
     }
@@ -284,7 +290,7 @@ public:
         document.set("compute_capability", std::to_string(properties_.major) + "." + std::to_string(properties_.minor));
         document.set("cores", static_cast<std::int64_t>(properties_.multiProcessorCount));
         document.set("memory_bytes", static_cast<std::int64_t>(properties_.totalGlobalMem));
-        document.set("products", blas_.there() ? "cuBLAS" : "own");
+        document.set("products", blas_->there() ? "cuBLAS" : "own");
         return document;
     }
 
@@ -292,6 +298,7 @@ public:
         Json document = Json::object();
         document.set("source", "%globaltimer, stamped in the stream before and after the work");
         document.set("resolution_ns", resolution_);
+        document.set("host_offset_ns", offset_);
         document.set("host_offset_uncertainty_ns", uncertainty_);
         return document;
     }
@@ -300,13 +307,13 @@ public:
 
     bool supports(const Work& work) const override {
         if (work.kind != Work::Kind::gemm) return true;
-        if (work.type == "tf32") return blas_.there() && properties_.major >= 8;
+        if (work.type == "tf32") return blas_->there() && properties_.major >= 8;
         return work.type == "fp32" || work.type == "fp16" || (work.type == "bf16" && properties_.major >= 8);
     }
 
     void prepare(int stream, const Work& work) override {
         buffers(stream, work);
-        if (work.kind != Work::Kind::gemm || !blas_.there()) return;
+        if (work.kind != Work::Kind::gemm || !blas_->there()) return;
         run(stream, work, nullptr);  // the first call makes a workspace, and may wait for the whole device
         synchronize(stream);
     }
@@ -463,7 +470,7 @@ private:
     }
 
     void product(cudaStream_t stream, const Work& work, const std::vector<void*>& memory) const {
-        if (blas_.there()) return blas_.multiply(stream, work, memory[0], memory[1], memory[2]);
+        if (blas_->there()) return blas_->multiply(stream, work, memory[0], memory[1], memory[2]);
         if (work.type == "fp16") launch<__half>(stream, work, memory);
         else if (work.type == "bf16") launch<__nv_bfloat16>(stream, work, memory);
         else launch<float>(stream, work, memory);
@@ -483,7 +490,7 @@ private:
     char bus_[32] = "";
     int driver_ = 0, runtime_ = 0, tiles_ = 1;
     Ns offset_ = 0, uncertainty_ = 0, resolution_ = 0;
-    Blas blas_;
+    std::unique_ptr<Blas> blas_;
     Management management_;
     std::mutex mutex_;
     std::unique_ptr<Memory> stop_;

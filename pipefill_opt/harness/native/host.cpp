@@ -180,6 +180,7 @@ public:
         Json document = Json::object();
         document.set("source", "CLOCK_MONOTONIC, read by the thread that does the work");
         document.set("resolution_ns", static_cast<std::int64_t>(resolution.tv_nsec));
+        document.set("host_offset_ns", 0);
         document.set("host_offset_uncertainty_ns", 0);
         return document;
     }

@@ -27,7 +27,7 @@ std::string all_of_input() {
 
 harness::Json answer(const harness::Json& request) {
     const std::string& mode = request.at("mode", "request").text("mode");
-    const int device = request.has("device") ? static_cast<int>(request.find("device").integer("device")) : 0;
+    const int device = harness::device_number(request);
     const std::unique_ptr<harness::Backend> backend = harness::open_backend(device);
     harness::Json result = harness::Json::object();
     result.set("format", 1);
@@ -56,6 +56,12 @@ int run() {
 }
 
 }  // namespace
+
+int harness::device_number(const Json& request) {
+    const std::int64_t number = request.has("device") ? request.find("device").integer("device") : 0;
+    if (number < 0 || number > 1023) throw InputError("device: expected 0 to 1023, not " + std::to_string(number));
+    return static_cast<int>(number);
+}
 
 int main(int count, char** arguments) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);

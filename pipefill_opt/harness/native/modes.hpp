@@ -10,6 +10,9 @@ Json calibrate(Backend& backend, const Json& request);
 Json tune(Backend& backend, const Json& request);
 Json replay(Backend& backend, const Json& request);
 
+// Of a request; 0 by default.
+int device_number(const Json& request);
+
 // The other side of `calibrate`'s change of processes: runs one empty piece of work for each byte read, and writes its span.
 int serve_peer(int device);
 

@@ -12,7 +12,7 @@ public:
 
     // False, and nothing changes, if `bytes` more would pass the size or `limit`.
     bool take(std::int64_t bytes, std::int64_t limit) {
-        if (used_ + bytes > std::min(size_, limit)) return false;
+        if (bytes > std::min(size_, limit) - used_) return false;
         used_ += bytes;
         high_ = std::max(high_, used_);
         return true;

@@ -5,8 +5,8 @@
 #include <sys/prctl.h>
 
 #include <condition_variable>
+#include <exception>
 #include <mutex>
-#include <queue>
 #include <string>
 #include <thread>
 #include <utility>
@@ -14,6 +14,7 @@
 
 #include "modes.hpp"
 #include "pool.hpp"
+#include "post.hpp"
 #include "wait.hpp"
 
 namespace harness {
@@ -39,6 +40,7 @@ struct Visit {
     std::int64_t limit;
     Work enter, leave;
     std::vector<Operator> operators;
+    std::int64_t kept = 0;  // bytes that fill work holds from then on, until after its next visit
 };
 
 struct Device {
@@ -50,7 +52,8 @@ struct Device {
     std::vector<std::vector<Visit>> turns;  // of each main iteration of the plan
     std::vector<Span*> actions, fills;      // of each iteration
     std::vector<std::size_t> fill_counts;
-    bool claim = false;  // both pools as memory of the device, for the whole run
+    std::int64_t kept = 0;  // of fill work, when the plan begins
+    bool claim = false;     // both pools as memory of the device, for the whole run
 };
 
 struct Program {
@@ -72,10 +75,17 @@ struct Failure {
     }
 };
 
-std::int64_t amount(const Json& document, const char* key, const std::string& where) {
-    const std::int64_t value = document.at(key, where).integer(where + "." + key);
-    if (value < 0) throw InputError(where + "." + key + ": expected 0 or more");
+// Sums of some of them must still be whole numbers of 64 bits.
+constexpr std::int64_t most = std::int64_t{1} << 60;
+
+std::int64_t checked_amount(const Json& document, const std::string& where) {
+    const std::int64_t value = document.integer(where);
+    if (value < 0 || value > most) throw InputError(where + ": expected 0 to " + std::to_string(most) + ", not " + std::to_string(value));
     return value;
+}
+
+std::int64_t amount(const Json& document, const char* key, const std::string& where) {
+    return checked_amount(document.at(key, where), where + "." + key);
 }
 
 std::size_t index_below(const Json& document, std::size_t count, const std::string& where) {
@@ -101,7 +111,8 @@ Action read_action(const Json& document, std::size_t messages, bool real, const 
 }
 
 Visit read_visit(const Json& document, std::size_t actions, const std::string& where) {
-    Visit visit{index_below(document.at("before", where), actions + 1, where + ".before"), amount(document, "limit", where), {}, {}, {}};
+    Visit visit{index_below(document.at("before", where), actions + 1, where + ".before"), amount(document, "limit", where), {}, {}, {}, 0};
+    if (document.has("kept")) visit.kept = amount(document, "kept", where);
     if (document.has("enter")) visit.enter = read_work(document.find("enter"), where + ".enter");
     if (document.has("leave")) visit.leave = read_work(document.find("leave"), where + ".leave");
     const std::vector<Json>& items = document.at("operators", where).items(where + ".operators");
@@ -115,7 +126,7 @@ Visit read_visit(const Json& document, std::size_t actions, const std::string& w
 
 Device read_device(const Json& document, std::size_t messages, const std::string& where) {
     Device device{document.at("name", where).text(where + ".name"), document.at("real", where).boolean(where + ".real"), true,
-                  Pool(amount(document, "main_bytes", where)), Pool(amount(document, "fill_bytes", where)), {}, {}, {}, {}, {}, false};
+                  Pool(amount(document, "main_bytes", where)), Pool(amount(document, "fill_bytes", where)), {}, {}, {}, {}, {}, 0, false};
     const std::vector<Json>& actions = document.at("actions", where).items(where + ".actions");
     for (std::size_t k = 0; k < actions.size(); ++k)
         device.row.push_back(read_action(actions[k], messages, device.real, where + ".actions[" + std::to_string(k) + "]"));
@@ -129,7 +140,9 @@ Device read_device(const Json& document, std::size_t messages, const std::string
                 device.turns.back().push_back(read_visit(visits[k], device.row.size(), turn + "[" + std::to_string(k) + "]"));
         }
     }
-    device.main.take(document.has("main_static") ? amount(document, "main_static", where) : 0);
+    if (document.has("main_static") && !device.main.take(amount(document, "main_static", where)))
+        throw InputError(where + ".main_static: expected at most main_bytes");
+    if (document.has("kept")) device.kept = amount(document, "kept", where);
     device.claim = document.has("claim") && document.find("claim").boolean(where + ".claim");
     if (!device.real && !device.turns.empty()) throw InputError(where + ".turns: expected none, on a device that is played");
     return device;
@@ -141,7 +154,7 @@ Program read_program(const Json& request) {
     const std::string& boundary = request.at("boundary", "replay").text("boundary");
     if (boundary != "barrier" && boundary != "flow") throw InputError("boundary: expected barrier or flow, not " + boundary);
     program.barrier = boundary == "barrier";
-    for (const Json& item : request.at("lags", "replay").items("lags")) program.lags.push_back(item.integer("lags"));
+    for (const Json& item : request.at("lags", "replay").items("lags")) program.lags.push_back(checked_amount(item, "lags"));
     const std::vector<Json>& devices = request.at("devices", "replay").items("devices");
     for (std::size_t d = 0; d < devices.size(); ++d)
         program.devices.push_back(read_device(devices[d], program.lags.size(), "devices[" + std::to_string(d) + "]"));
@@ -161,75 +174,18 @@ Program read_program(const Json& request) {
     return program;
 }
 
-// Sets flags at times to come: messages of played devices that take a while.
-class Post {
-public:
-    Post() : thread_([this] { loop(); }) {}
-    ~Post() {
-        {
-            const std::lock_guard<std::mutex> lock(mutex_);
-            closed_ = true;
-        }
-        changed_.notify_all();
-        thread_.join();
-    }
-    Post(const Post&) = delete;
-    Post& operator=(const Post&) = delete;
-
-    void send(Ns due, Flag* flag, std::uint64_t value) {
-        {
-            const std::lock_guard<std::mutex> lock(mutex_);
-            letters_.push({due, flag, value});
-        }
-        changed_.notify_all();
-    }
-
-private:
-    struct Letter {
-        Ns due;
-        Flag* flag;
-        std::uint64_t value;
-        bool operator<(const Letter& other) const { return due > other.due; }
-    };
-
-    void loop() {
-        prctl(PR_SET_TIMERSLACK, 1UL);
-        std::unique_lock<std::mutex> lock(mutex_);
-        while (true) {
-            changed_.wait(lock, [this] { return closed_ || !letters_.empty(); });
-            if (letters_.empty()) return;
-            if (aborted.load()) {
-                letters_ = {};
-                continue;
-            }
-            const Letter next = letters_.top();
-            const Ns left = next.due - monotonic_ns();
-            if (left > 0) {
-                changed_.wait_for(lock, std::chrono::nanoseconds(std::min(left, heed_abort_ns)));
-                continue;
-            }
-            letters_.pop();
-            next.flag->store(next.value);
-        }
-    }
-
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::priority_queue<Letter> letters_;
-    bool closed_ = false;
-    std::thread thread_;
-};
-
 class Run {
 public:
     Run(Backend& backend, Program program, const std::string& shared)
         : backend_(backend), program_(std::move(program)) {
         const std::size_t devices = program_.devices.size();
         flags_ = backend.flags(program_.lags.size() + 2 * devices, shared);
+        arrived_ = backend.flags(program_.lags.size(), "");
         done_ = flags_ + program_.lags.size();
         ready_ = done_ + devices;
         for (Device& device : program_.devices)
             if (device.here) reserve(device);
+        route_messages();
     }
 
     ~Run() {
@@ -241,22 +197,41 @@ public:
     Json answer(Ns deadline) {
         for (std::size_t d = 0; d < program_.devices.size() && !aborted.load(); ++d)
             if (program_.devices[d].here) prepare(d);
+        relay_.begin();
         std::vector<std::thread> threads;
-        running_ = program_.devices.size();
-        for (std::size_t d = 0; d < program_.devices.size(); ++d)
-            threads.emplace_back([this, d] {
-                prctl(PR_SET_TIMERSLACK, 1UL);
-                if (program_.devices[d].here) run(d);
-                const std::lock_guard<std::mutex> lock(mutex_);
-                --running_;
-                ended_.notify_all();
-            });
+        try {
+            for (std::size_t d = 0; d < program_.devices.size(); ++d)
+                if (program_.devices[d].here) {
+                    ++running_;
+                    threads.emplace_back([this, d] { run_guarded(d); });
+                }
+        } catch (...) {  // no more threads to be had
+            --running_;
+            keep_error();
+        }
         watch(deadline);
+        share_failure();
         for (std::thread& thread : threads) thread.join();
+        if (error_ != nullptr) std::rethrow_exception(error_);
         return document();
     }
 
 private:
+    // Messages of real devices that take a while, to devices of this process.
+    void route_messages() {
+        std::vector<bool> received(program_.lags.size(), false);
+        for (const Device& device : program_.devices)
+            for (const Action& action : device.row)
+                for (const std::size_t message : action.waits) received[message] = received[message] || device.here;
+        for (std::size_t message = 0; message < received.size(); ++message)
+            if (received[message] && relayed(message)) relay_.add(&flags_[message], &arrived_[message], program_.lags[message]);
+    }
+
+    bool relayed(std::size_t message) const { return program_.lags[message] != 0 && program_.devices[program_.senders[message]].real; }
+
+    // What a receiver waits for.
+    Flag* arrival(std::size_t message) { return relayed(message) ? &arrived_[message] : &flags_[message]; }
+
     void reserve(Device& device) {
         for (std::size_t i = 0; i < program_.iterations.size(); ++i) {
             device.actions.push_back(backend_.spans(device.row.size()));
@@ -313,11 +288,39 @@ private:
         backend_.synchronize(streams(d).fill);
     }
 
+    void run_guarded(std::size_t d) {
+        prctl(PR_SET_TIMERSLACK, 1UL);
+        try {
+            run(d);
+        } catch (...) {
+            keep_error();
+        }
+        const std::lock_guard<std::mutex> lock(mutex_);
+        --running_;
+        ended_.notify_all();
+    }
+
+    // The first error of a device ends the run, whose thread must not end with it.
+    void keep_error() {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (error_ == nullptr) error_ = std::current_exception();
+        aborted.store(true);
+    }
+
+    // Tells other processes of the run that it has failed here, and hears of it from them.
+    void share_failure() {
+        for (std::size_t d = 0; d < program_.devices.size(); ++d) {
+            if (aborted.load() && program_.devices[d].here) ready_[d].store(failed);
+            if (ready_[d].load() == failed) aborted.store(true);
+        }
+    }
+
     void watch(Ns deadline) {
         const Ns end = monotonic_ns() + deadline;
         std::unique_lock<std::mutex> lock(mutex_);
         while (running_ != 0) {
             ended_.wait_for(lock, std::chrono::milliseconds(20));
+            share_failure();
             if (aborted.load()) backend_.heed_abort();
             if (running_ != 0 && monotonic_ns() > end && !aborted.load()) {
                 Json what = Json::object();
@@ -343,12 +346,8 @@ private:
                 if (!await(done_[other], i)) return;
             for (std::size_t a = 0; a < device.row.size(); ++a) {
                 const Action& action = device.row[a];
-                Ns lag = 0;
-                for (const std::size_t message : action.waits) {
-                    if (!await(flags_[message], i + 1)) return;
-                    lag = std::max(lag, received_lag(message));
-                }
-                if (lag != 0) sleep_until(monotonic_ns() + lag);
+                for (const std::size_t message : action.waits)
+                    if (!await(*arrival(message), i + 1)) return;
                 const Ns began = backend_.now();
                 sleep_until(monotonic_ns() + (action.work.kind == Work::Kind::sleep ? action.work.loops : 0));
                 device.actions[i][a] = {began, backend_.now()};
@@ -358,11 +357,6 @@ private:
             }
             done_[d].store(i + 1);
         }
-    }
-
-    // A message of a real device is sent without its lag, so the receiver waits for it.
-    Ns received_lag(std::size_t message) const {
-        return program_.devices[program_.senders[message]].real ? program_.lags[message] : 0;
     }
 
     struct Streams {
@@ -383,10 +377,13 @@ private:
         const Streams& own = streams(d);
         if (!all_ready()) return;
         bool filling = false;
+        std::int64_t kept = 0;  // bytes of fill work between its visits: the main job must do without them
         for (std::size_t i = 0; i < program_.iterations.size() && !aborted.load(); ++i) {
             for (std::size_t other = 0; program_.barrier && other < program_.devices.size(); ++other)
                 if (other != d) backend_.wait_flag(own.main, &done_[other], i);
             Span* fill = device.fills[i];
+            const bool filled = program_.iterations[i] && !device.turns.empty();
+            if (filled && turn(i, device) == 0) kept = device.kept;
             for (std::size_t a = 0; a <= device.row.size(); ++a) {
                 const Visit* visit = find_visit(device, i, a);
                 if (visit != nullptr) {
@@ -396,10 +393,11 @@ private:
                     if (!enqueue_visit(device, *visit, i, own.fill, fill)) return;
                     backend_.record(own.fill, own.after);
                     fill += visit->operators.size();
+                    kept = visit->kept;
                     filling = true;
                 }
                 if (a == device.row.size()) break;
-                if (!enqueue_action(device, i, a, own, filling)) return;
+                if (!enqueue_action(device, i, a, own, filling, filled ? kept : 0)) return;
                 filling = false;
             }
             backend_.set_flag(own.main, &done_[d], i + 1);
@@ -413,17 +411,13 @@ private:
         return nullptr;
     }
 
-    bool enqueue_action(Device& device, std::size_t i, std::size_t a, const Streams& own, bool filling) {
+    bool enqueue_action(Device& device, std::size_t i, std::size_t a, const Streams& own, bool filling, std::int64_t kept) {
         const Action& action = device.row[a];
-        Ns lag = 0;
-        for (const std::size_t message : action.waits) {
-            backend_.wait_flag(own.main, &flags_[message], i + 1);
-            lag = std::max(lag, received_lag(message));
-        }
-        pause(own.main, lag + action.pause);
+        for (const std::size_t message : action.waits) backend_.wait_flag(own.main, arrival(message), i + 1);
+        pause(own.main, action.pause);
         if (filling) backend_.wait(own.main, own.after);
-        if (!device.main.take(action.takes))
-            return fail(device, "main", i, a, 0, action.takes, device.main.used(), device.main.size());
+        if (!device.main.take(action.takes, device.main.size() - kept))
+            return fail(device, "main", i, a, 0, action.takes, device.main.used(), device.main.size() - kept);
         backend_.run(own.main, action.work, &device.actions[i][a]);
         device.main.give(action.gives);
         for (const std::size_t message : action.sends) backend_.set_flag(own.main, &flags_[message], i + 1);
@@ -504,25 +498,30 @@ private:
         return result;
     }
 
+    static constexpr std::uint64_t failed = 2;
+
     Backend& backend_;
     Program program_;
-    Flag* flags_ = nullptr;
+    Flag* flags_ = nullptr;    // of each message: how many iterations' were sent
+    Flag* arrived_ = nullptr;  // of those that the relay hands on: how many have arrived
     Flag* done_ = nullptr;
-    Flag* ready_ = nullptr;
+    Flag* ready_ = nullptr;    // 1: a device is ready, 2: its process has failed
     std::vector<Streams> streams_;
     std::vector<void*> claimed_;
     Failure failure_;
     Post post_;
+    Relay relay_{post_};
     std::mutex mutex_;
     std::condition_variable ended_;
-    std::size_t running_ = 0;
+    std::atomic<std::size_t> running_{0};
+    std::exception_ptr error_;
 };
 
 }  // namespace
 
 Json replay(Backend& backend, const Json& request) {
     const std::string shared = request.has("shared") ? request.find("shared").text("shared") : "";
-    const std::int64_t deadline = request.at("deadline", "replay").integer("deadline");
+    const std::int64_t deadline = amount(request, "deadline", "replay");
     Run run(backend, read_program(request), shared);
     return run.answer(deadline);
 }

@@ -75,7 +75,7 @@ Json tune_one(Backend& backend, int stream, Work work, Ns target, std::int64_t r
 Json tune(Backend& backend, const Json& request) {
     const std::int64_t repeats = request.has("repeats") ? request.find("repeats").integer("repeats") : 15;
     const double tolerance = request.has("tolerance") ? request.find("tolerance").real("tolerance") : 0.01;
-    if (repeats < 1) throw InputError("repeats: expected 1 or more");
+    if (repeats < 1 || repeats > 1'000'000) throw InputError("repeats: expected 1 to 1000000");
     const int stream = backend.make_stream();
     Json results = Json::array();
     const std::vector<Json>& items = request.at("targets", "tune").items("targets");
