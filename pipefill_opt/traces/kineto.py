@@ -139,6 +139,8 @@ class _Collector:
                 kind(event)
         elif phase == "i" and event.get("name") == MEMORY:
             self._memory(event.get("args", {}))
+        elif phase == "B" and event.get("cat") in self._kinds:
+            raise ValueError("a beginning, ph B: ranges are read with their duration, ph X")
         elif phase in ("s", "f") and event.get("cat") in LINK:
             (self._sources if phase == "s" else self._targets).add(int(event["id"]), json_ticks(event["ts"]))
 

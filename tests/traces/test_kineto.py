@@ -227,3 +227,12 @@ def test_labels_that_begin_as_actions_do_but_are_none_are_told(tmp_path: Path) -
     path.write_text(path.read_text(encoding="utf-8").replace("PP:0B", "PP:0FULL_BACKWARD"), encoding="utf-8")
     note, *_ = measured_trace("kineto", paths).notes
     assert note.startswith(f"{path}: 12 ranges such as 'PP:0FULL_BACKWARD0' are no actions and were ignored")
+
+
+def test_ranges_in_two_events_are_refused(tmp_path: Path) -> None:
+    events = [{"ph": "X", "cat": "kernel", "name": "a", "ts": 1, "dur": 1, "pid": 0, "tid": 7},
+              {"ph": "B", "cat": "kernel", "name": "b", "ts": 3, "pid": 0, "tid": 7}]  # fmt: skip
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(events), encoding="utf-8")
+    with pytest.raises(InputError, match=r"event 2: expected an event of a trace \(a beginning, ph B"):
+        read_kineto(path)
