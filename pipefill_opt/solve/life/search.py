@@ -232,6 +232,10 @@ def _solution(best: Incumbent) -> Solution:
             f"the plan of solver {NAME} failed its certificate, a bug of ours: "
             + (found or f"objective {certificate.objective}, not {best.value}")
         )
+    if best.refuted:
+        raise CertificateError(
+            f"the bound {best.bound} ({best.origin}) is refuted by a plan of {best.value}, a bug of ours"
+        )
     return Solution(
         outcome=Outcome.OPTIMAL if best.proved else Outcome.FEASIBLE,
         reason=reason,

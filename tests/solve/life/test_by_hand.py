@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+from pipefill_opt.errors import CertificateError
 from pipefill_opt.fill.certify import certify
 from pipefill_opt.fill.plan import FillPlan, Occurrence, Pattern, Phase, Segment, Slot
 from pipefill_opt.fill.problem import (
@@ -67,3 +68,9 @@ def test_a_job_without_copies_is_finished(objective: Objective) -> None:
 def test_nothing_to_do_takes_no_time(objective: Objective) -> None:
     found = solve_life(problem(objective))
     assert (found.outcome, found.objective, found.bound) == (Outcome.OPTIMAL, 0, 0)
+
+
+def test_a_bound_that_the_plan_refutes_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipefill_opt.solve.life.search.least_horizon", lambda *_: 3)
+    with pytest.raises(CertificateError, match="refuted by a plan of 100"):
+        solve_life(problem(Objective.MAKESPAN, job("a", 0, (6, 5))))
