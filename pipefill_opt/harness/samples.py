@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from pipefill_opt.errors import InputError
@@ -108,6 +108,12 @@ def samples(document: Document) -> Samples:
             return Samples(document, devices, measured, (), ())
         rows = [entry["actions"] for entry in document["measured"]]
         ends = tuple(max(row[i][-1][1] for row in rows if row[i]) for i in range(len(document["with_fill"])))
-        return Samples(document, devices, measured, ends, tuple(Iterations(**document["iterations"]).counted()))
+        iterations = Iterations(**document["iterations"])
+        if (
+            iterations.warmup + 2 * iterations.block * iterations.rounds != len(ends)
+            or min(asdict(iterations).values()) < 0
+        ):
+            raise ValueError("iterations and with_fill differ")
+        return Samples(document, devices, measured, ends, tuple(iterations.counted()))
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise InputError(f"expected a RESULT as `pipefill replay` writes it ({error!r})") from None

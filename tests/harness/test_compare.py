@@ -176,3 +176,10 @@ def test_what_is_no_result_is_refused(problem: FillProblem, plan: FillPlan, dama
     document[damage] = 7
     with pytest.raises(InputError):
         compare(document)
+
+
+def test_iterations_that_were_not_run_are_refused(problem: FillProblem, plan: FillPlan) -> None:
+    document = ideal(problem, plan, ("device0",))
+    document["iterations"]["rounds"] = 10**30
+    with pytest.raises(InputError, match="iterations and with_fill differ"):
+        compare(document)
