@@ -115,7 +115,9 @@ def failure_text(document: Document) -> str:
         (device,) = [entry for entry in document["predicted"]["devices"] if entry["name"] == failure["device"]]
         turn = turn_of(document, failure["iteration"])
         visits = [v for v in device["visits"] if (v["iteration"], v["before"]) == (turn, failure["action"])]
-        name, index, *_ = visits[0]["operators"][failure["operator"]] if visits else ("?", failure["operator"])
+        operators = visits[0]["operators"] if visits else []
+        known = failure["operator"] < len(operators)
+        name, index, *_ = operators[failure["operator"]] if known else ("?", failure["operator"])
         what = f"operator {index} of {name}, in the bubble before action {failure['action']}"
     return (
         f"memory: {what} on {failure['device']} needs {failure['asked']} bytes beside {failure['used']} in use, "

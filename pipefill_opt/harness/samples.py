@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pipefill_opt.errors import InputError
+from pipefill_opt.files import check
 from pipefill_opt.harness.program import Iterations
 from pipefill_opt.harness.replay import FORMAT
 
@@ -97,23 +98,58 @@ def turn_of(document: Document, i: int) -> int:
 
 
 def samples(document: Document) -> Samples:
-    """Raises InputError if the document is no RESULT of `replay`."""
+    """Raises InputError if the document is no RESULT of `replay`, or its parts do not fit each other."""
     if document.get("kind") != "replay" or document.get("format") != FORMAT:
         raise InputError(f"expected a RESULT of `pipefill replay`, format {FORMAT}", where="kind")
-    try:
-        devices = tuple(document["predicted"]["devices"])
-        by_name = {entry["name"]: entry for entry in document["measured"]}
-        measured = tuple(by_name[device["name"]] for device in devices)
-        if document["failure"]:
-            return Samples(document, devices, measured, (), ())
-        rows = [entry["actions"] for entry in document["measured"]]
-        ends = tuple(max(row[i][-1][1] for row in rows if row[i]) for i in range(len(document["with_fill"])))
-        iterations = Iterations(**document["iterations"])
-        if (
-            iterations.warmup + 2 * iterations.block * iterations.rounds != len(ends)
-            or min(asdict(iterations).values()) < 0
-        ):
-            raise ValueError("iterations and with_fill differ")
-        return Samples(document, devices, measured, ends, tuple(iterations.counted()))
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise InputError(f"expected a RESULT as `pipefill replay` writes it ({error!r})") from None
+    check(document, "result")
+    devices = tuple(document["predicted"]["devices"])
+    by_name = {entry["name"]: entry for entry in document["measured"]}
+    for device in devices:
+        if device["name"] not in by_name:
+            raise InputError("expected every predicted device", value=device["name"], where="measured")
+        _fits_itself(device, document["predicted"]["turns"])
+    measured = tuple(by_name[device["name"]] for device in devices)
+    if document["failure"]:
+        _names_its_place(document["failure"], devices)
+        return Samples(document, devices, measured, (), ())
+    iterations = Iterations(**document["iterations"])
+    flags = document["with_fill"]
+    if iterations.warmup < 1 or iterations.block < 2 or iterations.rounds < 1:
+        raise InputError("expected warm-up, blocks of two or more, and rounds", where="iterations")
+    if iterations.warmup + 2 * iterations.block * iterations.rounds != len(flags):
+        raise InputError("expected as many iterations as `with_fill` has", where="iterations")
+    for device, entry in zip(devices, measured, strict=True):
+        _was_measured(document, device, entry)
+    rows = [entry["actions"] for entry in document["measured"]]
+    if any(len(row) != len(flags) for row in rows):
+        raise InputError("expected an entry for each iteration", where="measured")
+    ends = tuple(max(row[i][-1][1] for row in rows if row[i]) for i in range(len(flags)))
+    return Samples(document, devices, measured, ends, tuple(iterations.counted()))
+
+
+def _fits_itself(device: Document, turns: int) -> None:
+    """Bubbles and visits stand before actions that there are, each visit in a bubble."""
+    where = f"predicted.devices: {device['name']}"
+    places = [bubble["before"] for bubble in device["bubbles"]]
+    if len(set(places)) != len(places) or max(places, default=0) > len(device["actions"]):
+        raise InputError("expected bubbles before different actions", where=where)
+    for visit in device["visits"]:
+        if visit["before"] not in places or visit["iteration"] >= turns:
+            raise InputError("expected visits of bubbles", value=visit["before"], where=where)
+
+
+def _names_its_place(failure: Document, devices: Sequence[Document]) -> None:
+    if failure["kind"] == "memory" and failure["device"] not in [device["name"] for device in devices]:
+        raise InputError("expected a watched device", value=failure["device"], where="failure.device")
+
+
+def _was_measured(document: Document, device: Document, measured: Document) -> None:
+    """As many spans as there are actions and operators, in every iteration."""
+    flags, actions, fills = document["with_fill"], measured["actions"], measured["fills"]
+    fits = len(actions) == len(fills) == len(flags) and all(len(row) == len(device["actions"]) for row in actions)
+    for i, flag in enumerate(flags if fits else ()):
+        turn = turn_of(document, i)
+        planned = [visit for visit in device["visits"] if flag and visit["iteration"] == turn]
+        fits = fits and len(fills[i]) == sum(len(visit["operators"]) for visit in planned)
+    if not fits:
+        raise InputError("expected a span for each action and operator", value=device["name"], where="measured")
