@@ -39,6 +39,7 @@ class _Writer:
         self.number = count()
         self._work: dict[Mode, Work] = {}
         self._both: dict[tuple[int, Mode | None, int], Work] = {}
+        self._beside: dict[tuple[int, int], tuple[Occurrence, ...]] = {}
 
     def phases(self, life: Life) -> Iterator[Phase]:
         clock = 0
@@ -51,6 +52,8 @@ class _Writer:
     def written(self, piece: Piece) -> Iterator[Phase]:
         if piece.parts:
             return self.layered(piece)
+        if piece.legs:
+            return self.relayed(piece)
         return self.repeated(piece) if piece.mode.walk is None else self.walked(piece)
 
     def layered(self, piece: Piece) -> Iterator[Phase]:
@@ -74,6 +77,21 @@ class _Writer:
                 copy = piece.copies[part.filler_copy]
                 slots.append(self.named(copy.job, copy.configuration, firsts[-1], names[part.filler_copy]))
             yield Phase(tuple(slots), occurrences, part.end - part.begin)
+
+    def relayed(self, piece: Piece) -> Iterator[Phase]:
+        """A copy and the next one."""
+        names = [self.name(copy.job) for copy in piece.copies]
+        for leg in piece.legs:
+            modes = (leg.mode,) if leg.pair is None else (leg.pair.first, leg.pair.second)
+            if leg.pair is None:
+                occurrences = self.work(leg.mode)[1]
+            else:
+                key = (id(leg.pair), leg.laps)
+                if key not in self._beside:
+                    self._beside[key] = _occurrences(leg.pair.visits(leg.laps))
+                occurrences = self._beside[key]
+            slots = [self.slot(mode, 0, mode.start, names[copy]) for mode, copy in zip(modes, leg.copies, strict=True)]
+            yield Phase(tuple(slots), occurrences, leg.end - leg.begin)
 
     def work(self, mode: Mode) -> Work:
         """The closed plan of a mode, made once."""

@@ -19,6 +19,7 @@ from pipefill_opt.solve.life.intervals import ORIGIN, interval_bound
 from pipefill_opt.solve.life.layers import Layers
 from pipefill_opt.solve.life.modes import Mode
 from pipefill_opt.solve.life.pricing import Pricing
+from pipefill_opt.solve.life.relay import relays_of
 from pipefill_opt.solve.life.rounding import dive, with_endless
 from pipefill_opt.solve.life.shop import Lives, Piece, Shop, ends, single_piece
 from pipefill_opt.solve.life.steps import MOST_STEPS
@@ -74,7 +75,8 @@ def search_priced(
     """Improve `best` with lives for this H. bounds: where given, in turns of this H, they are improved too. start: lives to begin with."""
     master = _master(shop, horizon)
     layers = [Layers(shop, c) for c in range(len(shop.counts))] if turns and horizon <= MOST_STEPS else []
-    pricing = Pricing(shop, pieces, horizon, 1, layers)
+    relays = relays_of(shop, turns)
+    pricing = Pricing(shop, pieces, horizon, 1, layers, relays)
     master.columns = [pricing.column(entry.class_index, entry.life) for entry in start]
     oracle = _oracle(pricing, bounds)
     last = max((ends(entry.life) for entry in start), default=1)
@@ -84,7 +86,7 @@ def search_priced(
             prove(bounds, best, master.prices)
         if best.over() or number == ENRICHED or not turns or not enrich(shop, turns, pieces, master.own, last):
             break
-        pricing = Pricing(shop, pieces, horizon, 1, layers)
+        pricing = Pricing(shop, pieces, horizon, 1, layers, relays)
         oracle = _oracle(pricing, bounds)
     if not best.over() and master.relax():
         lives = dive(shop, master, oracle, offers_of(pieces), best.watch)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,23 +14,33 @@ from pipefill_opt.solve.life.bounds import LEAST_BITS, PRICE_BITS, WEIGHT_BITS
 from pipefill_opt.solve.life.generation import Column
 from pipefill_opt.solve.life.layered import hosts_of, layered_piece
 from pipefill_opt.solve.life.layers import Layers
+from pipefill_opt.solve.life.relay import Relay
 from pipefill_opt.solve.life.shop import Life, Piece, Shop, settled, single_piece, used
 from pipefill_opt.solve.life.steps import FOREVER, Step, Walks, whole_numbers
 
 Floats = NDArray[np.float64]
+SPARE: Final = (0, 1, 2, 4)
+"""Turns before the horizon at which relays are to end."""
 
 
 class Pricing:
     """The walks of all classes over pieces, up to a horizon (turns). factor: cost of one turn, per weight. layers: second tracks."""
 
     def __init__(
-        self, shop: Shop, pieces: Sequence[Sequence[Piece]], horizon: int, factor: int, layers: Sequence[Layers] = ()
+        self,
+        shop: Shop,
+        pieces: Sequence[Sequence[Piece]],
+        horizon: int,
+        factor: int,
+        layers: Sequence[Layers] = (),
+        relays: Sequence[Relay] = (),
     ) -> None:
         self.shop = shop
         self.pieces = pieces
         self.horizon = horizon
         self.factor = factor
         self.layers = layers
+        self.relays = relays
         self.each = Fraction(0)
         """What a life costs beside; to use few devices where the horizon is all that counts."""
         self.cut = shop.objective is Objective.ON_TIME
@@ -83,7 +94,31 @@ class Pricing:
         columns = [self.column(c, life)] if life else []
         if self.layers:
             columns += [self.column(c, wider) for wider in self._layered(c, life, prices)]
+        if self.relays:
+            columns += [self.column(c, relayed) for relayed in self._relayed(c, life, prices)]
         return gain / scale * self.unit, columns
+
+    def _relayed(self, c: int, life: Life, prices: Floats) -> list[Life]:
+        """Relays in the order of a life, and of walks: for the makespan with some turns to spare for what the walk does not see."""
+        relay = self.relays[c]
+        if self.shop.objective is Objective.MAKESPAN:
+            weights, ends = np.zeros(len(prices)), [self.horizon - spare for spare in SPARE]
+        else:
+            weights, ends = np.array([float(weight) for weight in self.shop.weights]) * self.factor, [self.horizon]
+        lives: list[Life] = []
+        for order in [relay.order(life), *relay.orders(prices, weights, ends)]:
+            left = list(self.shop.copies)
+            kept = []
+            for number in order:
+                job = int(relay.jobs[number])
+                if left[job]:
+                    left[job] -= 1
+                    kept.append(number)
+            for ahead in (False, True):
+                piece = relay.within(kept, self.horizon, ahead=ahead)
+                if piece is not None and len(piece.copies) > 1:
+                    lives.append(((0, piece),))
+        return lives
 
     def _layered(self, c: int, life: Life, prices: Floats) -> list[Life]:
         """The life with the best fillers on a second track."""

@@ -14,6 +14,7 @@ from pipefill_opt.solve.life.modes import Mode, single_mode
 
 if TYPE_CHECKING:
     from pipefill_opt.solve.life.layers import Layers
+    from pipefill_opt.solve.life.pairs import Pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,23 @@ class Part:
     filler_copy: int
 
 
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """Some turns of a relay (`relay`): the numbers of the copies at work, one in `mode`, or two as `pair` with `laps` of the first."""
+
+    begin: int
+    end: int
+    copies: tuple[int, ...]
+    mode: Mode
+    pair: Pair | None = None
+    laps: int = 0
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
     """A mode for some turns, and the copies that it works on. `release`: it begins no earlier.
 
-    parts: those of a piece of two tracks (`layers`), which begins at turn 0.
+    parts: those of a piece of two tracks (`layers`), which begins at turn 0. legs: those of a relay.
     """
 
     mode: Mode
@@ -57,6 +70,7 @@ class Piece:
     release: int
     parts: tuple[Part, ...] = ()
     layers: Layers | None = None
+    legs: tuple[Leg, ...] = ()
 
 
 Life = tuple[tuple[int, Piece], ...]

@@ -22,6 +22,7 @@ from pipefill_opt.solve.life.enrich import enrich
 from pipefill_opt.solve.life.generation import Answer, Master
 from pipefill_opt.solve.life.incumbent import Incumbent
 from pipefill_opt.solve.life.pricing import Pricing
+from pipefill_opt.solve.life.relay import relays_of
 from pipefill_opt.solve.life.rounding import dive
 from pipefill_opt.solve.life.shares import Shares
 from pipefill_opt.solve.life.shop import Lives, Piece, Shop, ends
@@ -142,6 +143,7 @@ class Shortest:
         self.turns = turns
         self.lives: list[Lives] = []
         self.watch = best.watch
+        self.relays = relays_of(shop, turns)
 
     def search(self, low: int, start: Sequence[Lives]) -> None:
         """From `low` on, which is not known to be too short, up to the first horizon for which lives are found, by halves; then down."""
@@ -194,7 +196,7 @@ class Shortest:
 
     def use(self, horizon: int) -> None:
         """Price lives up to the horizon, of all pieces there are."""
-        self.pricing = Pricing(self.shop, self.pieces, horizon, 1)
+        self.pricing = Pricing(self.shop, self.pieces, horizon, 1, relays=self.relays)
 
     def oracle(self, c: int, prices: Floats) -> Answer:
         """The best life of a class."""
