@@ -78,7 +78,8 @@ def test_replay_on_the_host_is_the_timeline(problem: FillProblem, plan: FillPlan
     rows = {(row.quantity, row.place): row for row in found.rows}
     period = rows[Quantity.PERIOD, "without fill"]
     assert period.measured >= period.predicted
-    assert period.measured < 1.5 * period.predicted
+    assert period.p5 is not None
+    assert period.p5 < 1.5 * period.predicted
     for row in found.rows:
         if row.quantity in (Quantity.ACTION, Quantity.OPERATOR):
             assert row.measured >= row.predicted
@@ -97,7 +98,7 @@ def test_each_injected_error_is_found_in_a_run(problem: FillProblem, plan: FillP
     slow = {(row.quantity, row.place): row for row in compare(_run(problem, plan, "switch:3")).rows}
     enter = slow[Quantity.SWITCH, "enter"]
     assert enter.finding
-    assert enter.measured - base[Quantity.SWITCH, "enter"] > 1_000_000  # two of 1 ms more
+    assert enter.measured >= 3_000_000 == 3 * enter.predicted
 
     long = compare(_run(problem, plan, "operator:long:3"))
     wrong = {row.place for row in long.rows if row.quantity is Quantity.OPERATOR and row.finding}
@@ -105,7 +106,8 @@ def test_each_injected_error_is_found_in_a_run(problem: FillProblem, plan: FillP
 
     short = compare(_run(problem, plan, "bubble:0:0.4"))
     bubble = next(row for row in short.rows if (row.quantity, row.place) == (Quantity.BUBBLE, "device0 bubble 0"))
-    assert bubble.measured < 0.8 * base[Quantity.BUBBLE, "device0 bubble 0"]
+    assert bubble.p5 is not None
+    assert bubble.p5 < 0.8 * base[Quantity.BUBBLE, "device0 bubble 0"]
     assert "device0 bubble 0 is" in bubble.finding
 
     full = compare(_run(problem, plan, "memory:long:20"))
