@@ -24,6 +24,8 @@ from pipefill_opt.solve.life.rounding import dive, with_endless
 from pipefill_opt.solve.life.shop import Lives, Piece, Shop, ends, single_piece
 from pipefill_opt.solve.life.steps import MOST_STEPS
 from pipefill_opt.solve.life.turns import Turns
+from pipefill_opt.solve.life.whole import ORIGIN as WHOLE_LAPS
+from pipefill_opt.solve.life.whole import usable, whole_bound
 
 Floats = NDArray[np.float64]
 ROUNDS: Final = 400
@@ -31,6 +33,8 @@ ENRICHED: Final = 3
 """Times that pieces of several slots are added at the LP's prices."""
 FINE: Final = 2e-4
 """Gap of the LP at which no more lives are generated."""
+WHOLE: Final = (0.0, 0.25)
+"""Shares of the lives' own prices in those at which whole laps are bounded."""
 FLUID: Final = "fluid bound at prices of column generation"
 WALKED: Final = "column generation over lives, prices checked exactly"
 
@@ -92,7 +96,12 @@ def search_priced(
         lives = dive(shop, master, oracle, offers_of(pieces), best.watch)
         best.keep(shop, with_endless(shop, lives), "lives rounded")
     if bounds is not None and not best.over() and master.prices is not None:
-        polish(bounds, best, master)
+        found = polish(bounds, best, master)
+        if found is not None and usable(bounds):
+            for part in WHOLE:
+                least = whole_bound(bounds, part * master.own + (1 - part) * found, best.watch)
+                if least is not None:
+                    conclude(bounds, best, least, WHOLE_LAPS)
     if bounds is not None and not best.over() and shop.objective is Objective.COMPLETION:
         least = interval_bound(bounds, last, best.watch.left().time)
         if least is not None:
@@ -122,16 +131,17 @@ def _oracle(pricing: Pricing, bounds: Bounds | None) -> Oracle:
     return oracle
 
 
-def polish(bounds: Bounds, best: Incumbent, before: Master) -> None:
+def polish(bounds: Bounds, best: Incumbent, before: Master) -> Floats | None:
     """Better prices for the bound itself, where its gains are not those of lives: column generation over what the bound allows."""
     if all(walks is not None for walks in bounds.walks):
-        return
+        return None
     master = Master(before.copies, before.counts, before.missing, bound=before.bound, prices=before.prices)
     assert before.prices is not None
     master.columns = [column for c in range(len(before.counts)) for column in bounds.oracle(c, before.prices).columns]
     master.generate(bounds.oracle, best.watch, rounds=ROUNDS, gap=FINE)
     if master.prices is not None:
         prove(bounds, best, master.prices)
+    return master.prices
 
 
 def prove(bounds: Bounds, best: Incumbent, prices: Floats) -> None:
