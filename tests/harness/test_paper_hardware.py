@@ -16,8 +16,15 @@ def test_the_device_of_this_machine(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert said == (tmp_path / "summary.txt").read_text(encoding="utf-8")
     for line in ("products of other shapes", "period", "bubbles", "fill value", "slowdown"):
         assert line in said
-    commands = said.strip().splitlines()[-3:]
-    assert [command.split()[1] for command in commands] == ["calibrate", "replay", "compare"]
+    commands = said.strip().splitlines()[-6:]
+    assert [command.split()[1] for command in commands] == [
+        "calibrate",
+        "replay",
+        "compare",
+        "solve",
+        "replay",
+        "compare",
+    ]
     assert str(tmp_path) not in said
     assert json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))["failure"] is None
     assert "<svg" in (tmp_path / "compare.html").read_text(encoding="utf-8")
