@@ -69,7 +69,17 @@ def test_the_wheel_takes_data_along() -> None:
         assert wheel["force-include"][name] == f"pipefill_opt/_data/{name}"
         assert data_folder(name) == ROOT / name
     assert (ROOT / "pipefill_opt" / "py.typed").is_file()
-    assert schema_names() == ("coefficients", "hardware", "instance", "main", "network", "plan", "rank", "result", "split")
+    assert schema_names() == (
+        "coefficients",
+        "hardware",
+        "instance",
+        "main",
+        "network",
+        "plan",
+        "rank",
+        "result",
+        "split",
+    )
 
 
 def test_every_package_folder_of_tests_mirrors_one_of_the_package() -> None:
