@@ -10,10 +10,10 @@ from fractions import Fraction
 from typing import Any
 
 from pipefill_opt.fill.fits import misfits
-from pipefill_opt.fill.hash import instance_hash
 from pipefill_opt.fill.plan import FillPlan, Pattern
 from pipefill_opt.fill.plan_file import plan_document
 from pipefill_opt.fill.problem import FillProblem, Objective
+from pipefill_opt.report.solution import outcome_document
 from pipefill_opt.report.tables import csv_text, exact_number, percent, text_table
 from pipefill_opt.solve.result import Solution
 from pipefill_opt.units import format_time
@@ -141,24 +141,8 @@ def _job_lines(result: LifeReport) -> list[str]:
 
 def life_json(result: LifeReport) -> str:
     """The report as JSON: exact numbers as text, times in ticks."""
-    solution = result.solution
     document: dict[str, Any] = {
-        "instance": result.problem.name,
-        "instance_hash": instance_hash(result.problem),
-        "objective_kind": result.problem.objective.value,
-        "sense": "max" if result.problem.objective is Objective.ON_TIME else "min",
-        "outcome": solution.outcome.value,
-        "reason": solution.reason.value,
-        "solver": solution.solver,
-        "seconds": round(solution.seconds, 3),
-        "seed": solution.seed,
-        "versions": solution.versions,
-        "notes": list(solution.notes),
-        "warnings": list(result.warnings),
-        "objective": exact_number(solution.objective),
-        "bound": exact_number(solution.bound),
-        "bound_origin": solution.bound_origin,
-        "gap": exact_number(solution.gap),
+        **outcome_document(result.problem, result.solution, result.warnings),
         "period": result.problem.period,
         "jobs": [
             {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -166,14 +167,14 @@ def _jobs(result: Report) -> list[str]:
     return text_table(("job", "copies", "passes/iteration", "samples/s", "GPU time/iteration"), rows)
 
 
-def solution_document(result: Report) -> dict[str, Any]:
-    """The report as plain data: exact numbers as text (`7/2`), times in ticks."""
-    solution, f = result.solution, result.figures
-    document: dict[str, Any] = {
-        "instance": result.problem.name,
-        "instance_hash": instance_hash(result.problem),
-        "objective_kind": result.problem.objective.value,
-        "sense": "max",
+def outcome_document(problem: FillProblem, solution: Solution, warnings: Sequence[str]) -> dict[str, Any]:
+    """What every solution says of itself, whatever its objective: exact numbers as text."""
+    minimised = problem.objective in (Objective.MAKESPAN, Objective.COMPLETION)
+    return {
+        "instance": problem.name,
+        "instance_hash": instance_hash(problem),
+        "objective_kind": problem.objective.value,
+        "sense": "min" if minimised else "max",
         "outcome": solution.outcome.value,
         "reason": solution.reason.value,
         "solver": solution.solver,
@@ -181,11 +182,19 @@ def solution_document(result: Report) -> dict[str, Any]:
         "seed": solution.seed,
         "versions": solution.versions,
         "notes": list(solution.notes),
-        "warnings": list(result.warnings),
+        "warnings": list(warnings),
         "objective": exact_number(solution.objective),
         "bound": exact_number(solution.bound),
         "bound_origin": solution.bound_origin,
         "gap": exact_number(solution.gap),
+    }
+
+
+def solution_document(result: Report) -> dict[str, Any]:
+    """The report as plain data: exact numbers as text (`7/2`), times in ticks."""
+    f = result.figures
+    document: dict[str, Any] = {
+        **outcome_document(result.problem, result.solution, result.warnings),
         "comparison": {name: exact_number(value) for name, value in comparison(result)},
         "period": f.period,
         "devices": f.devices,
