@@ -113,11 +113,19 @@ class Master:
         return float(self.copies @ prices - self.counts @ np.maximum(np.array(gains), 0.0))
 
     def generate(
-        self, oracle: Oracle, watch: Watch, *, rounds: int, gap: float = 1e-4, target: float = INFINITE
+        self,
+        oracle: Oracle,
+        watch: Watch,
+        *,
+        rounds: int,
+        gap: float = 1e-4,
+        target: float = INFINITE,
+        enough: float = -INFINITE,
     ) -> None:
-        """Rounds of prices and lives until bound and value are close, the bound passes `target`, or a limit is reached."""
+        """Rounds of prices and lives until bound and value are close, the bound passes `target`, the value is at most `enough`, or a limit
+        is reached."""
         for number in range(rounds):
-            if watch.ended() is not None or not self.relax():
+            if watch.ended() is not None or not self.relax() or self.value <= enough:
                 return
             mixed = self.own if self.prices is None else SMOOTH * self.prices + (1 - SMOOTH) * self.own
             if not self.ask(oracle, mixed) and not self.ask(oracle, self.own):

@@ -19,7 +19,7 @@ from pipefill_opt.solve.life.intervals import ORIGIN, interval_bound
 from pipefill_opt.solve.life.layers import Layers
 from pipefill_opt.solve.life.modes import Mode
 from pipefill_opt.solve.life.pricing import Pricing
-from pipefill_opt.solve.life.relay import relays_of
+from pipefill_opt.solve.life.relay import relays_of, relays_suffice
 from pipefill_opt.solve.life.rounding import dive, with_endless
 from pipefill_opt.solve.life.shop import Lives, Piece, Shop, ends, single_piece
 from pipefill_opt.solve.life.steps import MOST_STEPS
@@ -78,8 +78,9 @@ def search_priced(
 ) -> None:
     """Improve `best` with lives for this H. bounds: where given, in turns of this H, they are improved too. start: lives to begin with."""
     master = _master(shop, horizon)
-    layers = [Layers(shop, c) for c in range(len(shop.counts))] if turns and horizon <= MOST_STEPS else []
     relays = relays_of(shop, turns)
+    wide = turns and not relays_suffice(shop, relays)
+    layers = [Layers(shop, c) for c in range(len(shop.counts))] if wide and horizon <= MOST_STEPS else []
     pricing = Pricing(shop, pieces, horizon, 1, layers, relays)
     master.columns = [pricing.column(entry.class_index, entry.life) for entry in start]
     oracle = _oracle(pricing, bounds)
@@ -88,7 +89,13 @@ def search_priced(
         master.generate(oracle, best.watch, rounds=ROUNDS, gap=FINE)
         if bounds is not None and master.prices is not None:
             prove(bounds, best, master.prices)
-        if best.over() or number == ENRICHED or not turns or not enrich(shop, turns, pieces, master.own, last):
+        if (
+            best.over()
+            or number == ENRICHED
+            or not turns
+            or relays
+            or not enrich(shop, turns, pieces, master.own, last)
+        ):
             break
         pricing = Pricing(shop, pieces, horizon, 1, layers, relays)
         oracle = _oracle(pricing, bounds)
@@ -120,11 +127,14 @@ def _master(shop: Shop, horizon: int) -> Master:
 
 
 def _oracle(pricing: Pricing, bounds: Bounds | None) -> Oracle:
-    """Lives made of pieces; and what no life of any plan gains more than, where bounds are sought too."""
+    """Lives made of pieces; and what no life of any plan gains more than, where bounds are sought too.
+
+    With relays the bounds are too far away to steer by: what was found has to do, and `polish` finds the bounds' own prices.
+    """
 
     def oracle(c: int, prices: Floats) -> Answer:
         gain, columns = pricing.lives(c, prices)
-        if bounds is not None:
+        if bounds is not None and not pricing.relays:
             gain = bounds.oracle(c, prices).gain
         return Answer(gain, tuple(columns))
 
@@ -135,7 +145,7 @@ def polish(bounds: Bounds, best: Incumbent, before: Master) -> Floats | None:
     """Better prices for the bound itself, where its gains are not those of lives: column generation over what the bound allows."""
     if all(walks is not None for walks in bounds.walks):
         return None
-    master = Master(before.copies, before.counts, before.missing, bound=before.bound, prices=before.prices)
+    master = Master(before.copies, before.counts, before.missing, prices=before.prices)
     assert before.prices is not None
     master.columns = [column for c in range(len(before.counts)) for column in bounds.oracle(c, before.prices).columns]
     master.generate(bounds.oracle, best.watch, rounds=ROUNDS, gap=FINE)

@@ -19,8 +19,8 @@ from pipefill_opt.solve.life.shop import Life, Piece, Shop, settled, single_piec
 from pipefill_opt.solve.life.steps import FOREVER, Step, Walks, whole_numbers
 
 Floats = NDArray[np.float64]
-SPARE: Final = (0, 1, 2, 4)
-"""Turns before the horizon at which relays are to end."""
+RELAYS: Final = 3
+"""Relays for one answer."""
 
 
 class Pricing:
@@ -94,31 +94,19 @@ class Pricing:
         columns = [self.column(c, life)] if life else []
         if self.layers:
             columns += [self.column(c, wider) for wider in self._layered(c, life, prices)]
+        gained = gain / scale * self.unit
         if self.relays:
-            columns += [self.column(c, relayed) for relayed in self._relayed(c, life, prices)]
-        return gain / scale * self.unit, columns
+            for more, piece in self._relayed(c, prices):
+                gained = max(gained, more)
+                columns.append(self.column(c, ((0, piece),)))
+        return gained, columns
 
-    def _relayed(self, c: int, life: Life, prices: Floats) -> list[Life]:
-        """Relays in the order of a life, and of walks: for the makespan with some turns to spare for what the walk does not see."""
-        relay = self.relays[c]
-        if self.shop.objective is Objective.MAKESPAN:
-            weights, ends = np.zeros(len(prices)), [self.horizon - spare for spare in SPARE]
-        else:
-            weights, ends = np.array([float(weight) for weight in self.shop.weights]) * self.factor, [self.horizon]
-        lives: list[Life] = []
-        for order in [relay.order(life), *relay.orders(prices, weights, ends)]:
-            left = list(self.shop.copies)
-            kept = []
-            for number in order:
-                job = int(relay.jobs[number])
-                if left[job]:
-                    left[job] -= 1
-                    kept.append(number)
-            for ahead in (False, True):
-                piece = relay.within(kept, self.horizon, ahead=ahead)
-                if piece is not None and len(piece.copies) > 1:
-                    lives.append(((0, piece),))
-        return lives
+    def _relayed(self, c: int, prices: Floats) -> list[tuple[float, Piece]]:
+        """Relays and what they gain."""
+        weights = np.zeros(len(prices))
+        if self.shop.objective is Objective.COMPLETION:
+            weights = np.array([float(weight) for weight in self.shop.weights]) * self.factor
+        return self.relays[c].best(prices, weights, self.horizon, RELAYS)
 
     def _layered(self, c: int, life: Life, prices: Floats) -> list[Life]:
         """The life with the best fillers on a second track."""

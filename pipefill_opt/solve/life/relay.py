@@ -1,12 +1,13 @@
 """Relays: copies one after the other, each beside the one that comes before it, so that hardly a turn is wasted.
 
-In each turn the copy in front and the next one share the device as fully as they can (`pairs`); in the last turn of a copy it does only the
-laps that are left, and the next one the more. Which copies, in which order, a walk over fractions of turns finds, at prices of copies.
+In each turn the copy in front and the next one share the device (`pairs`); in the last turn of a copy it does only the laps that are
+left, and the next one the more. Which copies, in which order, a walk finds at prices of copies (`relay_walk`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -16,19 +17,45 @@ from pipefill_opt.fill.problem import Objective
 from pipefill_opt.kernels import kernel
 from pipefill_opt.solve.life.modes import Mode
 from pipefill_opt.solve.life.pairs import Pair, can_pair, pairable
-from pipefill_opt.solve.life.shop import Copy, Leg, Life, Piece, Shop
-from pipefill_opt.solve.life.walk import best_relay
+from pipefill_opt.solve.life.relay_walk import (
+    ALONE,
+    AT,
+    BEFORE,
+    COLUMNS,
+    END,
+    FIRST,
+    FRONT,
+    LAPS,
+    LAST,
+    OTHER,
+    keep_best,
+    steps_from,
+)
+from pipefill_opt.solve.life.shop import Copy, Leg, Piece, Shop
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-GRAIN: Final = 8
-MOST_PARTS: Final = 4096
-"""Parts of a turn in which the walk counts, and most of them in all."""
+BEAM: Final = 2
+"""States kept of one kind at one time."""
 MOST_KINDS: Final = 64
 """Most kinds of copies that a walk tells apart."""
-HALF: Final = 0.5
-CHANGE: Final = 0.1
-"""Turns that the walk takes to be wasted where a copy ends: alone, and beside the next one."""
+MOST_LAPS: Final = 512
+"""Most laps of the first of a pair in one turn."""
+MOST_STEPS: Final = 200_000_000
+"""Longest walk."""
+EARLY: Final = (0.0, 1 / 3)
+"""Parts of the time at which the laps that are worth most are an option."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What the kinds of a class do: see `relay_walk.steps_from`. fixed: options that hold at all prices."""
+
+    alone: Ints
+    wanted: Ints
+    copies: Ints
+    beside: Ints
+    fixed: Ints
 
 
 class Relay:
@@ -44,38 +71,7 @@ class Relay:
         ]
         self._pairs: dict[tuple[int, int], Pair | None] = {}
         self.jobs = np.array([mode.residents[0][0] for mode in self.modes], dtype=np.int64)
-        self.turns: Floats | None = None
-
-    def _turns(self) -> Floats:
-        """[before, kind], last row: nobody before. Turns that a copy takes up."""
-        kinds = len(self.modes)
-        turns = np.zeros((kinds + 1, kinds))
-        for k, mode in enumerate(self.modes):
-            slot = mode.device.slots[0]
-            wanted = float(self.shop.wanted[slot.job] or 0)
-            turns[:, k] = wanted / mode.laps[0] + HALF
-            for i, other in enumerate(self.modes):
-                pair = self.pair(i, k)
-                if pair is not None:
-                    full = pair.best * sum(other.device.slots[0].ticks) + pair.laps[pair.best] * sum(slot.ticks)
-                    turns[i, k] = wanted * sum(slot.ticks) / full + CHANGE
-        return turns
-
-    def orders(self, prices: Floats, weights: Floats, ends: Sequence[int]) -> list[list[int]]:
-        """The copies of the best walks by each of these turns, in order, at prices of copies by job, less weight x turn of completion."""
-        last = max(ends)
-        if not 0 < len(self.jobs) <= MOST_KINDS or not 0 < last <= MOST_PARTS:
-            return []
-        if self.turns is None:
-            self.turns = self._turns()
-        grain = min(GRAIN, MOST_PARTS // last)
-        duration = np.maximum(1, np.rint(self.turns * grain)).astype(np.int64)
-        value = np.full((last * grain + 1, len(self.jobs)), -np.inf)
-        before = np.full(value.shape, -1, dtype=np.int64)
-        kernel(best_relay, value.size * len(self.jobs))(
-            value, before, duration, prices[self.jobs], weights[self.jobs] / grain
-        )
-        return [_back(value[: end * grain + 1], before, duration) for end in ends if end > 0]
+        self.tables: Tables | None = None
 
     def pair(self, first: int, second: int) -> Pair | None:
         """Two modes side by side."""
@@ -84,65 +80,110 @@ class Relay:
             a, b = self.modes[first], self.modes[second]
             between = self.shop.compiled.problem.switch.between
             change = between if isinstance(between, int) else between[_name(a)][_name(b)]
-            found = Pair(a, b, change) if can_pair(a, b) else None
+            found = Pair(a, b, change) if a.laps[0] <= MOST_LAPS and can_pair(a, b) else None
             self._pairs[key] = found if found is not None and found.best else None
         return self._pairs[key]
 
-    def order(self, life: Life) -> list[int]:
-        """The copies of a life by completion; none where one cannot be in a relay."""
-        numbers = {mode.residents[0]: k for k, mode in enumerate(self.modes)}
-        copies = sorted(
-            (start + copy.end, copy.job, copy.configuration) for start, piece in life for copy in piece.copies
+    def _tables(self) -> Tables:
+        if self.tables is None:
+            kinds = range(len(self.modes))
+            pairs = [(i, k, pair) for i in kinds for k in kinds if (pair := self.pair(i, k)) is not None]
+            laps = max((len(pair.laps) for _, _, pair in pairs), default=1)
+            beside = np.full((len(kinds), len(kinds), laps), -1, dtype=np.int64)
+            fixed = np.zeros((len(kinds), len(kinds), 2), dtype=np.int64)
+            for i, k, pair in pairs:
+                beside[i, k, : len(pair.laps)] = pair.laps
+                fixed[i, k] = pair.ahead, pair.best
+            self.tables = Tables(
+                alone=np.array([mode.laps[0] for mode in self.modes], dtype=np.int64),
+                wanted=np.array([self.shop.wanted[job] for job in self.jobs], dtype=np.int64),
+                copies=np.array([self.shop.copies[job] for job in self.jobs], dtype=np.int64),
+                beside=beside,
+                fixed=fixed,
+            )
+        return self.tables
+
+    def best(self, prices: Floats, weights: Floats, horizon: int, number: int) -> list[tuple[float, Piece]]:
+        """Up to `number` relays by the horizon and what they gain, best first, at prices of copies, less weight x turn of completion."""
+        kinds = len(self.modes)
+        if not 0 < kinds <= MOST_KINDS:
+            return []
+        gain, slope = prices[self.jobs], weights[self.jobs]
+        horizon = _latest(gain, slope, horizon)
+        if horizon <= 0 or (gain <= 0).all():
+            return []
+        tables = self._tables()
+        options = self.options(prices, weights, horizon)
+        shape = (horizon + 1, kinds + 1, BEAM)
+        most = (kinds * BEAM + kinds) * (kinds * options.shape[2] + 1)
+        work = horizon * most
+        if work > MOST_STEPS:
+            return []
+        left, value = np.full(shape, -1, dtype=np.int64), np.zeros(shape)
+        came, step, gained = (
+            np.zeros((*shape, COLUMNS), dtype=np.int64),
+            np.zeros((most, COLUMNS), dtype=np.int64),
+            np.zeros(most),
         )
-        order = [numbers.get((job, configuration), -1) for _, job, configuration in copies]
-        return [] if -1 in order else order
+        left[0, kinds, 0], came[0, kinds, 0, BEFORE] = 0, -1
+        forth, keep = kernel(steps_from, work), kernel(keep_best, work)
+        own = (tables.copies, tables.alone, tables.wanted)
+        for t in range(horizon):
+            found = forth(t, left, value, came, *own, options, tables.beside, gain, slope, step, gained)
+            keep(found, step, gained, left, value, came, tables.wanted, gain, slope)
+        ends = [(-float(value[t, kinds, s]), t, s) for t, s in np.argwhere(left[:, kinds] >= 0).tolist() if t]
+        return [(-loss, self._piece(_back(came, t, s))) for loss, t, s in sorted(ends)[:number]]
 
-    def run(self, order: Sequence[int], *, ahead: bool) -> Piece | None:
-        """The copies (numbers of modes) in this order as one piece. ahead: whoever is in front does all it can, full turn or not."""
-        left = [self.shop.wanted[self.modes[k].residents[0][0]] or 0 for k in order]
-        begin: list[int | None] = [None] * len(order)
-        end = [0] * len(order)
+    def options(self, prices: Floats, weights: Floats, horizon: int) -> Ints:
+        """[first, second]: laps of the first that a turn of both may have; 0 for none."""
+        tables, gain, slope = self._tables(), prices[self.jobs], weights[self.jobs]
+        horizon = _latest(gain, slope, horizon)
+        beside = tables.beside
+        laps = np.arange(beside.shape[2])
+        found = [tables.fixed[:, :, 0], tables.fixed[:, :, 1]]
+        for part in EARLY if slope.any() else EARLY[:1]:
+            worth = np.maximum(gain - slope * part * horizon, 0.0) / tables.wanted
+            total = np.where(beside >= 0, laps * worth[:, None, None] + beside * worth[None, :, None], 0.0)
+            found.append(total.argmax(axis=2))
+        for number, option in enumerate(found):
+            for other in found[:number]:
+                option = np.where(option == other, 0, option)
+            found[number] = option
+        return np.stack(found, axis=2)
+
+    def _piece(self, way: Sequence[Sequence[int]]) -> Piece:
+        """The steps of a walk as one piece."""
+        copies: list[list[int]] = []  # kind, begin, end
         legs: list[Leg] = []
-        clock, front, later = 0, 0, 1
-        while front < len(order):
-            if not left[front]:
-                front = later if later < len(order) else len(order)
-                later = front + 1
-                continue
-            while later < len(order) and not left[later]:
-                later += 1
-            pair = self.pair(order[front], order[later]) if later < len(order) else None
-            if pair is None:
-                turns, laps = _alone(self.modes[order[front]], left[front])
-                legs.append(Leg(clock, clock + turns, (front,), self.modes[order[front]]))
-                done = (laps * turns, 0)
+        clock, front = 0, -1
+        for row in way:
+            end, i, k = row[END], row[FRONT], row[OTHER]
+            if front < 0:
+                front = len(copies)
+                copies.append([i, clock, end])
+            mode = self.modes[i]
+            if k == ALONE:
+                legs.append(Leg(clock, end, (front,), mode))
+                copies[front][2] = end
             else:
-                turns, a = _together(pair, left[front], left[later], pair.ahead if ahead else pair.best)
-                done = (a * turns, pair.laps[a] * turns)
-                legs.append(Leg(clock, clock + turns, (front, later), self.modes[order[front]], pair, a))
-            for copy, laps in zip((front, later), done, strict=True):
-                if laps:
-                    begin[copy] = clock if begin[copy] is None else begin[copy]
-                    left[copy] = max(0, left[copy] - laps)
-                    end[copy] = clock + turns
-            clock += turns
-        copies = []
-        for k, number in enumerate(order):
-            job, configuration = self.modes[number].residents[0]
-            copies.append(Copy(0, job, configuration, begin[k] or 0, end[k], self.shop.wanted[job] or 0, None))
-        if not copies:
-            return None
-        return Piece(self.modes[order[0]], clock, tuple(copies), 0, legs=tuple(legs))
-
-    def within(self, order: Sequence[int], horizon: int, *, ahead: bool) -> Piece | None:
-        """The same by the horizon: the last ones are left out until it is kept."""
-        order = list(order)
-        while order:
-            piece = self.run(order, ahead=ahead)
-            if piece is not None and piece.turns <= horizon:
-                return piece
-            order.pop()
-        return None
+                pair, other = self.pair(i, k), len(copies)
+                assert pair is not None
+                together = (front, other)
+                if clock < end - 1:
+                    legs.append(Leg(clock, end - 1, together, mode, pair, row[LAPS]))
+                legs.append(Leg(end - 1, end, together, mode, pair, row[LAST]))
+                begin = clock if clock < end - 1 and pair.laps[row[LAPS]] else end - (pair.laps[row[LAST]] > 0)
+                copies.append([k, begin, end])
+                if row[FIRST] or row[AT] == len(self.modes):
+                    copies[front][2], front = end, other
+            if row[AT] == len(self.modes):  # nobody goes on
+                front = -1
+            clock = end
+        work = []
+        for k, begin, end in copies:
+            job, configuration = self.modes[k].residents[0]
+            work.append(Copy(0, job, configuration, begin, end, self.shop.wanted[job] or 0, None))
+        return Piece(self.modes[copies[0][0]], clock, tuple(work), 0, legs=tuple(legs))
 
 
 def relays_of(shop: Shop, turns: Sequence[object]) -> list[Relay]:
@@ -152,33 +193,32 @@ def relays_of(shop: Shop, turns: Sequence[object]) -> list[Relay]:
     return [Relay(shop, c) for c in range(len(shop.counts))]
 
 
-def _back(value: Floats, before: Ints, duration: Ints) -> list[int]:
-    """The way to the best end."""
-    t, k = (int(place) for place in np.unravel_index(int(value.argmax()), value.shape))
-    order: list[int] = []
-    while t > 0 and value[t, k] > -np.inf:
-        order.append(k)
-        i = int(before[t, k])
-        t, k = t - int(duration[i, k]), i
-    order.reverse()
-    return order
+def relays_suffice(shop: Shop, relays: Sequence[Relay]) -> bool:
+    """Whether all that can work at all can be in a relay, so that other ways to share devices need not be tried."""
+    return bool(relays) and all(
+        0 < len(relay.modes) <= MOST_KINDS and len(relay.modes) == len(modes)
+        for relay, modes in zip(relays, shop.modes, strict=True)
+        if modes
+    )
+
+
+def _latest(gain: Floats, slope: Floats, horizon: int) -> int:
+    """The last turn at which a copy that ends may gain anything."""
+    return min(horizon, int((gain / slope).max())) if slope.all() else horizon
+
+
+def _back(came: Ints, t: int, s: int) -> list[list[int]]:
+    """The steps to the state of nobody's at time t."""
+    kinds, beam = came.shape[1] - 1, came.shape[2]
+    way = []
+    row = came[t, kinds, s]
+    while row[BEFORE] >= 0:
+        way.append(row.tolist())
+        here = int(row[BEFORE])
+        row = came[here // beam // (kinds + 1), here // beam % (kinds + 1), here % beam]
+    way.reverse()
+    return way
 
 
 def _name(mode: Mode) -> str:
     return mode.device.slots[0].job_name
-
-
-def _alone(mode: Mode, left: int) -> tuple[int, int]:
-    """(turns, laps a turn) of one copy to its end."""
-    return -(-left // mode.laps[0]), mode.laps[0]
-
-
-def _together(pair: Pair, left: int, beside: int, best: int) -> tuple[int, int]:
-    """(turns, laps a turn of the first) in which both go on as they are: as full as can be until one is nearly done."""
-    if left < len(pair.laps) and pair.laps[left] >= 0:  # the last turn of the first one
-        return 1, left
-    b = pair.laps[best]
-    if b >= beside:  # the last turn of the other one: as much of the first as lets it end
-        return 1, max(a for a in range(len(pair.laps)) if pair.laps[a] >= beside)
-    turns = (left - 1) // best
-    return max(1, min(turns, (beside - 1) // b if b else turns)), best

@@ -146,12 +146,13 @@ def _search(shop: Shop, own: Shares | None, every: Shares, best: Incumbent) -> N
         if best.bound is None:
             low = least_horizon(best.problem, every, int(shop.total(start)) * scale)
             best.prove(Fraction(low * every.unit), LOADS)
-        blend = blended(shop, turns, pieces, last)
-        if blend is not None and own is not None:
-            best.prove(blend.bound * shop.turn, BLENDED)
+        search = Shortest(shop, own, best, pieces, offers, turns)
+        if search.wide:  # its modes help the search
+            prove_blended(shop, own, turns, pieces, last, best)
         assert best.bound is not None
-        low = -(-best.bound.numerator // (best.bound.denominator * shop.turn))
-        Shortest(shop, own, best, pieces, offers, turns).search(low, start)
+        search.search(-(-best.bound.numerator // (best.bound.denominator * shop.turn)), start)
+        if not search.wide and not best.over():  # its bound may still help
+            prove_blended(shop, own, turns, pieces, last, best)
         return
     horizon = _horizon(shop, start, pieces)
     bounds = Bounds(best.problem, every, horizon * scale) if own is not None or best.bound is None else None
@@ -165,6 +166,15 @@ def _turns(shop: Shop, every: Shares, watch: Watch) -> list[Turns]:
     if not shop.compiled.problem.repeat or (all(every.own) and not shop.compiled.problem.migrate):
         return []
     return [Turns(shop.compiled, c, shop.iterations, watch) for c in range(len(shop.counts))]
+
+
+def prove_blended(
+    shop: Shop, own: Shares | None, turns: Sequence[Turns], pieces: list[list[Piece]], last: int, best: Incumbent
+) -> None:
+    """Take in what a blend of turns proves."""
+    blend = blended(shop, turns, pieces, last)
+    if blend is not None and own is not None:
+        best.prove(blend.bound * shop.turn, BLENDED)
 
 
 def blended(shop: Shop, turns: Sequence[Turns], pieces: list[list[Piece]], horizon: int) -> Blend | None:

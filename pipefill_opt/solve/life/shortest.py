@@ -19,10 +19,10 @@ from pipefill_opt.fill.problem import FillProblem
 from pipefill_opt.solve.life.bounds import Bounds
 from pipefill_opt.solve.life.dispatch import Offers
 from pipefill_opt.solve.life.enrich import enrich
-from pipefill_opt.solve.life.generation import Answer, Master
+from pipefill_opt.solve.life.generation import Answer, Column, Master
 from pipefill_opt.solve.life.incumbent import Incumbent
 from pipefill_opt.solve.life.pricing import Pricing
-from pipefill_opt.solve.life.relay import relays_of
+from pipefill_opt.solve.life.relay import relays_of, relays_suffice
 from pipefill_opt.solve.life.rounding import dive
 from pipefill_opt.solve.life.shares import Shares
 from pipefill_opt.solve.life.shop import Lives, Piece, Shop, ends
@@ -42,6 +42,8 @@ FRUGAL: Final = Fraction(1, 64)
 FULL: Final = 1 << 24
 """The largest price in a proof."""
 COVERED: Final = 1e-7
+CLOSE: Final = 1e-3
+"""Gap of the LP over relays at which no more are generated."""
 LOADS: Final = "Lenstra-Shmoys-Tardos linear program, prices checked exactly"
 LIVES: Final = "column generation over lives that end in time, prices checked exactly"
 
@@ -142,8 +144,11 @@ class Shortest:
         self.offers = offers
         self.turns = turns
         self.lives: list[Lives] = []
+        self.columns: list[Column] = []
+        """Of all horizons so far."""
         self.watch = best.watch
         self.relays = relays_of(shop, turns)
+        self.wide = bool(turns) and not relays_suffice(shop, self.relays)
 
     def search(self, low: int, start: Sequence[Lives]) -> None:
         """From `low` on, which is not known to be too short, up to the first horizon for which lives are found, by halves; then down."""
@@ -181,17 +186,21 @@ class Shortest:
         copies, counts = np.array(shop.copies, dtype=np.float64), np.array(shop.counts, dtype=np.float64)
         master = Master(copies, counts, np.array(quick, dtype=np.float64))
         self.use(horizon)
-        master.columns = [
-            self.pricing.column(entry.class_index, entry.life) for entry in self.lives if ends(entry.life) <= horizon
-        ]
+        self.columns += [self.pricing.column(entry.class_index, entry.life) for entry in self.lives]
+        master.columns = [column for column in self.columns if column.life and ends(column.life) <= horizon]
+        old = len(master.columns)
         for number in range(1 + ENRICHED):
-            master.generate(self.oracle, self.watch, rounds=ROUNDS, gap=COVERED, target=COVERED)
+            if self.relays:  # then what lives gain is what was found, and no proof
+                master.generate(self.oracle, self.watch, rounds=ROUNDS, gap=CLOSE, enough=COVERED)
+            else:
+                master.generate(self.oracle, self.watch, rounds=ROUNDS, gap=COVERED, target=COVERED, enough=COVERED)
             if master.value <= COVERED or number == ENRICHED or self.watch.ended() is not None:
                 break
-            if not self.turns or not enrich(shop, self.turns, self.pieces, master.own, horizon, times=1):
+            if not self.wide or not enrich(shop, self.turns, self.pieces, master.own, horizon, times=1):
                 break
             self.use(horizon)
             master.bound, master.prices = -INFINITE, None
+        self.columns += master.columns[old:]
         return master
 
     def use(self, horizon: int) -> None:

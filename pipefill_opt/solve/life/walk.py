@@ -35,28 +35,6 @@ def best_life(
         choice[t] = chosen
 
 
-def best_relay(value: Any, before: Any, duration: Any, gain: Any, slope: Any) -> None:
-    """value[t, k] = the most that can be gained if a copy of kind k, the last one, ends at t; -inf: impossible.
-
-    A copy of kind k behind one of kind i takes duration[i, k] (above 0; the last row: behind nobody) and ending at t gains
-    gain[k] - slope[k] x t. before[t, k]: the kind before it.
-    """
-    kinds = len(gain)
-    for t in range(1, len(value)):
-        for k in range(kinds):
-            own = gain[k] - slope[k] * t
-            if own <= 0:
-                continue
-            if duration[kinds, k] == t:
-                value[t, k] = own
-                before[t, k] = kinds
-            for i in range(kinds):
-                start = t - duration[i, k]
-                if start > 0 and value[start, i] + own > value[t, k]:
-                    value[t, k] = value[start, i] + own
-                    before[t, k] = i
-
-
 def best_cut_life(
     value: Any,
     choice: Any,
