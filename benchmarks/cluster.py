@@ -1,7 +1,8 @@
 """Gaps that column generation reaches where the choice of residents is the problem: one device, 16 classes, and the suite's `large`.
 
-Bubbles of 4 to 14 ms hold a few operators of 0.4 to 7 ms each, so that time alone bounds a set of residents 5 to 15 % too high. Times are
-CPU times of this process, as in `solvers`. Compiled code is warmed up first.
+Bubbles of 4 to 14 ms hold a few operators of 0.4 to 7 ms each, so that time alone bounds a set of residents 5 to 15 % too high. The hard
+draws have operators of up to 14 ms, and weights of 0.1 to 0.99: many triples are worth about the same, and bubbles are hard to fill. Times
+are CPU times of this process, as in `solvers`. Compiled code is warmed up first.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from pipefill_opt.solve.result import Limits
 
 GIB = 2**30
 BUBBLES = 24
+BASE = 3_500_000
+"""Longest operator of the smallest batch, in ticks; of the largest about twice as long."""
 LARGE = ("1f1b-16", "gpipe-32", "1f1b-64", "mixed-48")
 FOLDER = Path(__file__).parent.parent / "instances" / "large"
 
@@ -41,6 +44,22 @@ def lines() -> Iterator[Line]:
     for slots, length, copies in cluster:
         problem = instance(0, slots=slots, iterations=length, configurations=60, classes=16, count=512, copies=copies)
         name = f"16 classes x 512 devices, 60 configurations, up to {slots} slots, H = {length}"
+        yield gap_line(name, problem, 60, 0.5)
+    for seed, lightest in ((0, 60), (1, 60), (2, 60), (0, 10), (1, 10)):
+        problem = instance(
+            seed,
+            slots=3,
+            iterations=4,
+            configurations=60,
+            classes=16,
+            count=512,
+            copies=500,
+            base=2 * BASE,
+            lightest=lightest,
+        )
+        name = (
+            f"16 classes x 512 devices, hard, weights of {lightest / 100:g} to 0.99, up to 3 slots, H = 4, seed {seed}"
+        )
         yield gap_line(name, problem, 60, 0.5)
     for name in LARGE:
         yield gap_line(f"large/{name}", read_instance(FOLDER / f"{name}.yaml"), 300, 1)
@@ -77,8 +96,10 @@ def instance(
     classes: int = 1,
     count: int = 1,
     copies: int = 1,
+    base: int = BASE,
+    lightest: int = 60,
 ) -> FillProblem:
-    """Memory for `slots` slots at a time; three batch sizes a job, the larger ones 3 and 5 % better; weights of 0.6 to 0.99."""
+    """Memory for `slots` slots at a time; three batch sizes a job, the larger ones 3 and 5 % better; weights of `lightest` / 100 to 0.99."""
     rng = random.Random(seed)
     return instance_from_document(
         {
@@ -87,7 +108,8 @@ def instance(
             "devices": [_device(f"class{c}", count, slots, rng) for c in range(classes)],
             "switch": {"enter": "300us", "leave": "200us", "between": "100us"},
             "jobs": [
-                _job(f"job{j}", min(3, configurations - 3 * j), copies, rng) for j in range(-(-configurations // 3))
+                _job(f"job{j}", min(3, configurations - 3 * j), copies, base, lightest, rng)
+                for j in range(-(-configurations // 3))
             ],
         }
     )
@@ -102,8 +124,10 @@ def _device(name: str, count: int, slots: int, rng: random.Random) -> dict[str, 
     return {"name": name, "count": count, "resident_free": free, "bubbles": bubbles}
 
 
-def _job(name: str, configurations: int, copies: int, rng: random.Random) -> dict[str, object]:
-    base = [rng.uniform(400_000, 3_500_000) for _ in range(rng.randint(6, 24))]
+def _job(
+    name: str, configurations: int, copies: int, longest: int, lightest: int, rng: random.Random
+) -> dict[str, object]:
+    base = [rng.uniform(400_000, longest) for _ in range(rng.randint(6, 24))]
     configs = []
     for samples, longer in list(zip((10, 15, 20), (1, 1.45, 1.9), strict=True))[:configurations]:
         operators = [
@@ -111,4 +135,4 @@ def _job(name: str, configurations: int, copies: int, rng: random.Random) -> dic
             for k, ticks in enumerate(base)
         ]
         configs.append({"name": f"bs{samples}", "samples": samples, "resident": "4GiB", "operators": operators})
-    return {"name": name, "copies": copies, "weight": rng.randint(60, 99) / 100, "configs": configs}
+    return {"name": name, "copies": copies, "weight": rng.randint(lightest, 99) / 100, "configs": configs}

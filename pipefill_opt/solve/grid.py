@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipefill_opt.kernels import compiled
-from pipefill_opt.solve.bounds import simple_bound
+from pipefill_opt.solve.bounds import capacity, simple_bound
 from pipefill_opt.solve.climb import climb
 from pipefill_opt.solve.device import Chain, DevicePlan, DeviceProblem, Room, Run, Visit
 from pipefill_opt.solve.monotone import Relaxed
 from pipefill_opt.solve.reach import reach_alone
 
 Table = NDArray[np.int64]
+Reach = dict[Room, list[tuple[int, ...]]]
+"""By room and slot: how far the slot gets alone, by position."""
 Point = tuple[int, ...]
 AXES: Final = 5
 MOST_ENTRIES: Final = 8_000_000
@@ -31,14 +33,34 @@ def fits_grid(device: DeviceProblem) -> bool:
     if len(device.slots) > AXES:
         return False
     entries, steps = grid_size(device)
-    laps = sum(sum(slot.value) for slot in device.slots)
-    digits = 8 * (simple_bound(device) + laps) < 2**61 and all(sum(slot.ticks) < 2**58 for slot in device.slots)
-    return entries <= MOST_ENTRIES and steps <= MOST_STEPS and digits
+    return entries <= MOST_ENTRIES and steps <= MOST_STEPS and fits_digits(device)
 
 
-def grid_size(device: DeviceProblem) -> tuple[int, int]:
+def fits_digits(device: DeviceProblem) -> bool:
+    """Whether no value and no time of a plan, with a lap of each slot more, overflows."""
+    most = 2**61 // 8 - sum(sum(slot.value) for slot in device.slots)
+    if any(sum(slot.ticks) >= 2**58 for slot in device.slots):
+        return False
+    densest = max((v // t + 1 for slot in device.slots for v, t in zip(slot.value, slot.ticks, strict=True)), default=0)
+    return densest * capacity(device) < most or simple_bound(device) < most
+
+
+def reaches(relaxed: Relaxed) -> Reach:
+    """How far each slot gets in each room where it fits."""
+    device = relaxed.device
+    return {
+        room: [
+            reach_alone(device, slot, room, never)
+            for slot, never in zip(device.slots, relaxed.never[room], strict=True)
+        ]
+        for room in relaxed.never
+    }
+
+
+def grid_size(device: DeviceProblem, reach: Reach | None = None) -> tuple[int, int]:
     """(entries of a table, steps of a sweep): what a `Grid` costs."""
-    reach = {room: [reach_alone(device, slot, room) for slot in device.slots] for room in set(device.rooms)}
+    if reach is None:
+        reach = {room: [reach_alone(device, slot, room) for slot in device.slots] for room in set(device.rooms)}
     furthest = [max((max(own[s]) for own in reach.values()), default=0) for s in range(len(device.slots))]
     entries = prod(slot.length + more for slot, more in zip(device.slots, furthest, strict=True))
     moves = {room: [sum(counts) + len(counts) for counts in own] for room, own in reach.items()}
@@ -53,18 +75,12 @@ class Grid:
     Beyond a slot's length a table goes on by the value of a lap for each lap. core: the part below the lengths.
     """
 
-    def __init__(self, relaxed: Relaxed) -> None:
+    def __init__(self, relaxed: Relaxed, reach: Reach | None = None) -> None:
         device = relaxed.device
         self.device = device
         self.order = relaxed.order
         self.pad = AXES - len(device.slots)
-        reach = {
-            room: [
-                reach_alone(device, slot, room, never)
-                for slot, never in zip(device.slots, relaxed.never[room], strict=True)
-            ]
-            for room in set(device.rooms)
-        }
+        reach = reaches(relaxed) if reach is None else reach
         furthest = [max(max(counts[s]) for counts in reach.values()) for s in range(len(device.slots))] if reach else []
         self.length: Point = (*(1,) * self.pad, *(slot.length for slot in device.slots))
         self.wide: Point = tuple(n + more for n, more in zip(self.length, [*[0] * self.pad, *furthest], strict=True))

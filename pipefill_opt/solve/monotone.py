@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise, permutations
 
 from pipefill_opt.solve.device import Chain, DeviceProblem, Room
@@ -50,13 +51,15 @@ def relax(device: DeviceProblem) -> Relaxed:
     slots = tuple(_relaxed_moves(slot, repeat=device.repeat) for slot in device.slots)
     exact = between == device.between and slots == device.slots and _stands_anywhere(device)
     never: dict[Room, tuple[tuple[bool, ...], ...]] = {}
+    held = _held(device)
     for room in set(device.rooms):
-        never[room], same = _never(device, room)
+        never[room], same = _never(device, held, room)
         exact = exact and same
     path, order = _paths(between)
     return Relaxed(replace(device, slots=slots, between=between), exact, path, order, never)
 
 
+@lru_cache(maxsize=1024)
 def _cheapest_ways(between: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
     """`between` where ways over other slots count too (the diagonal is never used and stays)."""
     table = [list(row) for row in between]
@@ -71,6 +74,8 @@ def _cheapest_ways(between: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...
 
 def _relaxed_moves(slot: Chain, *, repeat: bool) -> Chain:
     """The slot itself if its transfers keep (d), else with the least transfers everywhere."""
+    if slot.keep:
+        return slot
     n = slot.length
     into = slot.move_in if repeat else (slot.move_in_fresh, *slot.move_in[1:], slot.move_in[0])
     steps = range(n)
@@ -87,22 +92,35 @@ def _stands_anywhere(device: DeviceProblem) -> bool:
     return sum(slot.resident + max(slot.carry) for slot in device.slots if slot.keep) <= device.resident_free
 
 
-def _never(device: DeviceProblem, room: Room) -> tuple[tuple[tuple[bool, ...], ...], bool]:
-    """Operators that do not fit even if the others carry the least, and whether that is so whatever they carry."""
-    result = []
-    same = True
+def _held(device: DeviceProblem) -> list[tuple[int, int]]:
+    """By slot: bytes that are held beside an operator of it, at the least and at the most."""
+    found = []
     for s, slot in enumerate(device.slots):
         others = [other for o, other in enumerate(device.slots) if o != s and other.keep]
         base = device.kept_resident + (0 if slot.keep else slot.resident)
         least = sum(min(other.carry) if device.repeat else 0 for other in others)
-        most = sum(max(other.carry) for other in others)
-        result.append(tuple(base + memory + least > room.free for memory in slot.memory))
+        found.append((base + least, base + sum(max(other.carry) for other in others)))
+    return found
+
+
+def _never(
+    device: DeviceProblem, held: Sequence[tuple[int, int]], room: Room
+) -> tuple[tuple[tuple[bool, ...], ...], bool]:
+    """Operators that do not fit even if the others carry the least, and whether that is so whatever they carry."""
+    result = []
+    same = True
+    for slot, (least, most) in zip(device.slots, held, strict=True):
+        if most + max(slot.memory) <= room.free:
+            result.append((False,) * slot.length)
+            continue
+        result.append(tuple(least + memory > room.free for memory in slot.memory))
         same = same and all(
-            (base + memory + most > room.free) == wall for memory, wall in zip(slot.memory, result[-1], strict=True)
+            (most + memory > room.free) == wall for memory, wall in zip(slot.memory, result[-1], strict=True)
         )
     return tuple(result), same
 
 
+@lru_cache(maxsize=1024)
 def _paths(between: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
     """(least ticks, best order) by set of slots."""
     n = len(between)

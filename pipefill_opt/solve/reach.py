@@ -12,12 +12,16 @@ from pipefill_opt.solve.device import Chain, DeviceProblem, Room
 
 def least_moves(slot: Chain) -> int:
     """Ticks of the cheapest transfers in and out, over all positions."""
+    if slot.keep:
+        return 0
     return min((*slot.move_in, slot.move_in_fresh)) + min(slot.move_out)
 
 
 def never_fits(device: DeviceProblem, slot: Chain, room: Room) -> list[bool]:
     """By operator: whether its memory does not fit the room, though other slots carry nothing."""
     free = room.free - device.kept_resident - (0 if slot.keep else slot.resident)
+    if max(slot.memory) <= free:
+        return [False] * slot.length
     return [memory > free for memory in slot.memory]
 
 
@@ -29,7 +33,7 @@ def reach_alone(device: DeviceProblem, slot: Chain, room: Room, never: Sequence[
     """
     net = room.usable - device.enter - device.leave - least_moves(slot)
     walls = never_fits(device, slot, room) if never is None else never
-    return reach(slot.ticks, net, tuple(k for k, wall in enumerate(walls) if wall))
+    return reach(slot.ticks, net, tuple(k for k, wall in enumerate(walls) if wall) if any(walls) else ())
 
 
 @lru_cache(maxsize=2**16)

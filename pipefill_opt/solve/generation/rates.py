@@ -17,7 +17,7 @@ import numpy as np
 
 from pipefill_opt.solve.coupled import NEVER, Coupled
 from pipefill_opt.solve.device import Chain, DeviceProblem
-from pipefill_opt.solve.grid import Grid, fits_grid, grid_size
+from pipefill_opt.solve.grid import AXES, MOST_ENTRIES, Grid, fits_digits, grid_size, reaches
 from pipefill_opt.solve.monotone import relax
 from pipefill_opt.solve.value_iteration_coupled import choices
 
@@ -41,15 +41,16 @@ def rate_limit(
     quick: a first look only.
     """
     device = replace(device, iterations=1)
-    if not device.repeat or not device.rooms or not fits_grid(device):
+    if not device.repeat or not device.rooms or len(device.slots) > AXES or not fits_digits(device):
         return None
-    steps = grid_size(device)[1]
-    if steps > MOST_STEPS:
+    relaxed = relax(device)
+    reach = reaches(relaxed)
+    entries, steps = grid_size(device, reach)
+    if steps > MOST_STEPS or entries > MOST_ENTRIES:
         return None
     sweeps = QUICK if quick else max(QUICK, min(LONG, LONG_STEPS // max(1, steps)))
-    relaxed = relax(device)
     coupled = not relaxed.exact and choices(device) <= MOST_STEPS
-    grid = Coupled(device, relaxed, strict=False) if coupled else Grid(relaxed)
+    grid = Coupled(device, relaxed, strict=False) if coupled else Grid(relaxed, reach)
     allowed = grid.allowed > 0 if isinstance(grid, Coupled) else np.full(grid.length, True)
     if not allowed.any():
         return Fraction(0)

@@ -29,7 +29,7 @@ from pipefill_opt.solve.watch import Watch
 
 ORIGIN: Final = "prices of copies, every set of residents bounded"
 LOOKED_AT: Final = 100
-"""Offers of a group whose bounds are tightened in one round."""
+"""Offers of a group whose bounds are tightened before its offers are sorted anew."""
 TAKEN: Final = 8
 """Sets of a group that enter the master in one round."""
 SLACK: Final = (0.01, 0.002, 1e-9)
@@ -189,12 +189,11 @@ class Search:
         return new
 
     def offered(self, g: int, sets: Sets, prices: Prices, threshold: float) -> tuple[Fraction, int]:
-        """Tighten what a group offers until some of it holds; (its top, columns that are new or better)."""
-        fresh, looked = 0, 0
+        """Tighten what a group offers until some of it holds, or there is none; (its top, columns that are new or better)."""
+        fresh = 0
         while True:
             top, offers = sets.price(prices, threshold, self.watch.ended)
-            for offer in offers[: LOOKED_AT - looked]:
-                looked += 1
+            for offer in offers[:LOOKED_AT]:
                 before = sets.float_upper(offer.row)
                 key = (g, offer.row)
                 holds = self.still_offered(key, prices, threshold)
@@ -205,7 +204,7 @@ class Search:
                     fresh += 1
                 if fresh >= TAKEN:
                     break
-            if fresh or not offers or looked >= LOOKED_AT:
+            if fresh or not offers or self.watch.ended():
                 return top, fresh
             if all(
                 sets.float_upper(offer.row) - float(prices.of(sets.table.usage(offer.row))) > threshold

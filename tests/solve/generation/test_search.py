@@ -13,7 +13,7 @@ from pipefill_opt.solve import columns, facade
 from pipefill_opt.solve.columns import list_columns
 from pipefill_opt.solve.device import compile_problem
 from pipefill_opt.solve.facade import solve
-from pipefill_opt.solve.generation import rest, sets
+from pipefill_opt.solve.generation import rest, search, sets
 from pipefill_opt.solve.result import Limits, Outcome, Progress, Reason
 from tests.solve.devices import fill_problem, job
 from tests.solve.random_instances import random_problem
@@ -62,6 +62,14 @@ def test_more_sets_than_can_be_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.objective <= truth.objective <= found.bound
     assert found.gap is not None
     assert found.gap <= Fraction(1, 100)
+
+
+@pytest.mark.parametrize(("copies", "kinds"), [(1, 9), (2, 6)])
+def test_prices_are_no_end_while_sets_are_offered(copies: int, kinds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "LOOKED_AT", 1)
+    monkeypatch.setattr(rest, "MAX_COLUMNS", 5)  # so that no search one by one makes up for it
+    found = solve(many(copies=copies, kinds=kinds), solver="cg")
+    assert found.outcome is Outcome.OPTIMAL
 
 
 def test_splitting_a_class_changes_nothing() -> None:
