@@ -99,7 +99,7 @@ def instance(
     base: int = BASE,
     lightest: int = 60,
 ) -> FillProblem:
-    """Memory for `slots` slots at a time; three batch sizes a job, the larger ones 3 and 5 % better; weights of `lightest` / 100 to 0.99."""
+    """Memory for `slots` slots at a time; three batch sizes a job, the larger 3 and 5 % better; weights of `lightest` / 100 to 0.99."""
     rng = random.Random(seed)
     return instance_from_document(
         {
