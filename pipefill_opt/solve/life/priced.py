@@ -25,7 +25,7 @@ from pipefill_opt.solve.life.shop import Lives, Piece, Shop, ends, single_piece
 from pipefill_opt.solve.life.steps import MOST_STEPS
 from pipefill_opt.solve.life.turns import Turns
 from pipefill_opt.solve.life.whole import ORIGIN as WHOLE_LAPS
-from pipefill_opt.solve.life.whole import usable, whole_bound
+from pipefill_opt.solve.life.whole import usable, whole_bound, whole_prices
 
 Floats = NDArray[np.float64]
 ROUNDS: Final = 400
@@ -33,8 +33,6 @@ ENRICHED: Final = 3
 """Times that pieces of several slots are added at the LP's prices."""
 FINE: Final = 2e-4
 """Gap of the LP at which no more lives are generated."""
-WHOLE: Final = (0.0, 0.25)
-"""Shares of the lives' own prices in those at which whole laps are bounded."""
 FLUID: Final = "fluid bound at prices of column generation"
 WALKED: Final = "column generation over lives, prices checked exactly"
 
@@ -99,16 +97,12 @@ def search_priced(
             break
         pricing = Pricing(shop, pieces, horizon, 1, layers, relays)
         oracle = _oracle(pricing, bounds)
+    whole = bounds is not None and prove_whole(bounds, best, turns, master)
     if not best.over() and master.relax():
         lives = dive(shop, master, oracle, offers_of(pieces), best.watch)
         best.keep(shop, with_endless(shop, lives), "lives rounded")
-    if bounds is not None and not best.over() and master.prices is not None:
-        found = polish(bounds, best, master)
-        if found is not None and usable(bounds):
-            for part in WHOLE:
-                least = whole_bound(bounds, part * master.own + (1 - part) * found, best.watch)
-                if least is not None:
-                    conclude(bounds, best, least, WHOLE_LAPS)
+    if bounds is not None and not best.over() and not whole and master.prices is not None:
+        polish(bounds, best, master)
     if bounds is not None and not best.over() and shop.objective is Objective.COMPLETION:
         least = interval_bound(bounds, last, best.watch.left().time)
         if least is not None:
@@ -141,17 +135,27 @@ def _oracle(pricing: Pricing, bounds: Bounds | None) -> Oracle:
     return oracle
 
 
-def polish(bounds: Bounds, best: Incumbent, before: Master) -> Floats | None:
+def prove_whole(bounds: Bounds, best: Incumbent, turns: Sequence[Turns], before: Master) -> bool:
+    """The bound by whole laps in every turn, from the prices of lives on; whether there is one."""
+    if not turns or before.prices is None or best.over() or not usable(bounds):
+        return False
+    found = whole_prices(bounds, turns, before.prices, best.watch)
+    least = None if found is None else whole_bound(bounds, *found, best.watch)
+    if least is not None:
+        conclude(bounds, best, least, WHOLE_LAPS)
+    return least is not None
+
+
+def polish(bounds: Bounds, best: Incumbent, before: Master) -> None:
     """Better prices for the bound itself, where its gains are not those of lives: column generation over what the bound allows."""
     if all(walks is not None for walks in bounds.walks):
-        return None
+        return
     master = Master(before.copies, before.counts, before.missing, prices=before.prices)
     assert before.prices is not None
     master.columns = [column for c in range(len(before.counts)) for column in bounds.oracle(c, before.prices).columns]
     master.generate(bounds.oracle, best.watch, rounds=ROUNDS, gap=FINE)
     if master.prices is not None:
         prove(bounds, best, master.prices)
-    return master.prices
 
 
 def prove(bounds: Bounds, best: Incumbent, prices: Floats) -> None:

@@ -1,15 +1,16 @@
-"""What a device gains at most at prices of copies, if each turn holds whole laps: the fluid (`fluid`), but for what closes no lap.
+"""What the devices of a class gain at most if each turn holds whole laps of copies that fit beside each other: exact.
 
-With one H and `repeat: true` the laps of a turn have shares of its net ticks (`Share.kinds`) that sum up to at most 1. So the turn in which
-a lap of job j counts v(j) gains no more than the best whole numbers of laps do: a knapsack, whose parts are rounded down to a grid.
-A lap in turn u counts (p - w tail - w (u + 1/2)) / wanted; a turn of a copy that never works beside another one, the same over its
-turns. The best sum falls with u and is convex: the mean of the first and last turn of an interval bounds the mean of all.
+At prices of copies and of laps by their number in a turn (`levels`) a turn gains no more than the best mix of laps (`mixes`): one copy or
+two of the list, or more, of which a search over sets says the most. What a mix gains falls with the turn along a line, so the best
+falls along a convex curve: between two turns it is no higher than the straight line. All in whole numbers, rounded up.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from math import ceil, floor
 from typing import Any, Final
 
 import numpy as np
@@ -17,27 +18,28 @@ import numpy as np
 from pipefill_opt.fill.problem import Objective
 from pipefill_opt.kernels import kernel
 from pipefill_opt.solve.life.bounds import Bounds, Floats
+from pipefill_opt.solve.life.levels import Duals, Relaxed
+from pipefill_opt.solve.life.mixes import FINEST, Ints, Many, Mixes, mixes_of
+from pipefill_opt.solve.life.turns import Turns
 from pipefill_opt.solve.watch import Watch
 
-GRID: Final = 4096
-PARTS: Final = 128
-BITS: Final = 40
-"""Values of laps are rounded up to one part in 2**40 of the largest; a turn of up to 2**12 laps then sums up below 2**60."""
-ORIGIN: Final = "whole laps in every turn, prices checked exactly"
-
-
-def fullest(best: Any, size: Any, value: Any) -> None:
-    """best[s]: the most that whole numbers of laps of total size s are worth at most; size above 0, value at least 0."""
-    for s in range(1, len(best)):
-        top = best[s - 1]
-        for i in range(len(size)):
-            if size[i] <= s and best[s - size[i]] + value[i] > top:
-                top = best[s - size[i]] + value[i]
-        best[s] = top
+LEVEL_BITS: Final = 12
+"""The numbers z of laps are whole multiples of one part in 2**12."""
+GAIN_BITS: Final = 52
+"""Gains of rows are whole numbers below 2**52: a turn of up to 2**8 copies sums up below 2**60."""
+DEPTH: Final = 64
+NODES: Final = 200_000
+"""Most copies in such a set, and most sets looked at in one turn: beyond, the table alone bounds."""
+TURNS: Final = 2048
+EDGES: Final = 48
+"""Most turns for which the best of one or two copies is found, and of more."""
+CLOSE: Final = Fraction(99, 100)
+"""Sets of three and more are told apart from this part of the best of two on."""
+ORIGIN: Final = "whole laps side by side in every turn, prices checked exactly"
 
 
 def usable(bounds: Bounds) -> bool:
-    """Whether turns hold whole laps, and all shares are those of laps, from the beginning on."""
+    """Whether turns hold whole laps, from the beginning on, and copies stay on their devices."""
     problem = bounds.problem
     return (
         problem.objective is Objective.COMPLETION
@@ -46,53 +48,220 @@ def usable(bounds: Bounds) -> bool:
         and problem.iterations is not None
         and bounds.shares.unit == problem.period * problem.iterations
         and not any(bounds.release)
-        and all(
-            all(int(part * GRID) >= 1 for _, part, _ in share.kinds)
-            if share.share == share.lap * (problem.jobs[j].iterations or 0)
-            else share.share == share.alone
-            for c in range(len(bounds.counts))
-            for j, share in bounds.jobs_of(c).items()
-        )
     )
 
 
-def whole_bound(bounds: Bounds, prices: Floats, watch: Watch) -> Fraction | None:
+def whole_prices(
+    bounds: Bounds, turns: Sequence[Turns], prices: Floats, watch: Watch
+) -> tuple[list[Mixes], Duals] | None:
+    """Good prices, from others, in costs; None where turns hold too many mixes, or a limit was reached before there were any."""
+    mixes = []
+    for own in turns:
+        found = mixes_of(own.compiled, own.c, own.length, own.kinds, bounds.jobs_of(own.c))
+        if found is None or watch.ended() is not None:
+            return None
+        mixes.append(found)
+    weights = np.array(bounds.weight, dtype=np.float64)
+    relaxed = Relaxed(
+        mixes, bounds.counts, bounds.copies, weights, prices / float(bounds.unit), weights * bounds.horizon
+    )
+    duals = relaxed.improve(watch)
+    return (mixes, duals) if duals.levels else None
+
+
+def whole_bound(bounds: Bounds, mixes: Sequence[Mixes], duals: Duals, watch: Watch) -> Fraction | None:
     """No plan costs less, in the unit of `Bounds.certain`: exact. None where a limit was reached before that."""
-    whole = bounds.whole_prices(prices)
+    whole = bounds.whole_prices(duals.prices * float(bounds.unit))
     total = Fraction(sum(int(n) * price for n, price in zip(bounds.copies, whole.whole, strict=True)))
-    parts = min(PARTS, max(1, bounds.horizon))
-    edges = [bounds.horizon * k // parts for k in range(parts + 1)]
-    for c, count in enumerate(bounds.counts):
+    weights = [weight * whole.scale for weight in bounds.weight]
+    for own, level, count in zip(mixes, duals.levels, bounds.counts, strict=True):
         if watch.ended() is not None:
             return None
-        gain = Fraction(0)
-        for a, b in pairwise(edges):
-            gain += Fraction(b - a, 2) * (
-                _turn(bounds, c, whole.whole, whole.scale, a) + _turn(bounds, c, whole.whole, whole.scale, b - 1)
-            )
-        total -= count * gain
+        total -= count * device_gain(own, lines_of(own, level, whole.whole, weights))
     return total * bounds.unit / whole.scale
 
 
-def _turn(bounds: Bounds, c: int, prices: tuple[int, ...], scale: int, turn: int) -> Fraction:
-    """The most that turn number `turn` of a device of class c gains."""
-    worth: list[Fraction] = []
-    sizes: list[int] = []
-    for j, share in bounds.jobs_of(c).items():
-        wanted = bounds.problem.jobs[j].iterations or 1
-        value = prices[j] - bounds.weight[j] * scale * (share.tail + turn + Fraction(1, 2))
-        if value <= 0:
-            continue
-        if share.share == share.lap * wanted:
-            worth += [value / wanted] * len(share.kinds)
-            sizes += [int(part * GRID) for _, part, _ in share.kinds]
-        else:  # a turn for itself
-            worth.append(value / share.alone)
-            sizes.append(GRID)
-    if not worth:
+@dataclass(frozen=True, slots=True, eq=False)
+class Lines:
+    """By row: in turn u so many laps gain at most (high - fall x u) x unit. end: from this turn on nothing gains."""
+
+    high: Ints
+    fall: Ints
+    unit: Fraction
+    end: int
+
+
+def lines_of(mixes: Mixes, level: Floats, prices: Sequence[int], weights: Sequence[int]) -> Lines:
+    """The lines at these prices and weights of jobs and numbers z of rows; any z will do (`levels`)."""
+    high: list[Fraction] = []
+    fall: list[Fraction] = []
+    for j, wanted, most, first in zip(mixes.jobs, mixes.wanted, mixes.most, mixes.first, strict=True):
+        numbers = [round(float(z) * (1 << LEVEL_BITS)) for z in level[first : first + most]]
+        spare = Fraction(late(numbers, int(wanted)), int(wanted))
+        sum_of = Fraction(0)
+        for x, z in enumerate(numbers, start=1):
+            sum_of += prices[j] - weights[j] * (Fraction(1, 2) + (z - spare) / (1 << LEVEL_BITS))
+            high.append(sum_of / int(wanted))
+            fall.append(Fraction(x * weights[j], int(wanted)))
+    end = max((ceil(a / b) for a, b in zip(high, fall, strict=True) if a > 0 and b > 0), default=0)
+    top = max([Fraction(1), *(abs(a) for a in high), *(b * max(end, 1) for b in fall)])
+    bits = GAIN_BITS - ceil(top).bit_length()
+    unit = Fraction(1, 1 << bits) if bits >= 0 else Fraction(1 << -bits)
+    return Lines(
+        np.array([ceil(a / unit) for a in high], dtype=np.int64),
+        np.array([floor(b / unit) for b in fall], dtype=np.int64),
+        unit,
+        end,
+    )
+
+
+def late(numbers: Sequence[int], wanted: int) -> Fraction:
+    """The most that the sum of n z - n^2 / 2 can be for whole n with sum `wanted`; z and the answer in parts of 2**LEVEL_BITS.
+
+    One more of a number n gains z - n - 1/2, less and less: so the largest gains are taken, whatever their order.
+    """
+    one = 1 << LEVEL_BITS
+    taken = [max(0, z // one) for z in numbers]
+    while sum(taken) > wanted:
+        i = min(range(len(taken)), key=lambda i: (numbers[i] - taken[i] * one if taken[i] else max(numbers) + one, i))
+        taken[i] -= 1
+    while sum(taken) < wanted:
+        i = max(range(len(taken)), key=lambda i: (numbers[i] - taken[i] * one, -i))
+        taken[i] += 1
+    return sum((n * z - Fraction(n * n * one, 2) for n, z in zip(taken, numbers, strict=True)), Fraction(0))
+
+
+def device_gain(mixes: Mixes, lines: Lines) -> Fraction:
+    """The most that a device of the class gains in all turns."""
+    if not lines.end:
         return Fraction(0)
-    unit = max(worth) / (1 << BITS)
-    values = np.array([-int(-(value / unit) // 1) for value in worth], dtype=np.int64)
-    best = np.zeros(GRID + 1, dtype=np.int64)
-    kernel(fullest, GRID * len(sizes))(best, np.array(sizes, dtype=np.int64), values)
-    return int(best[GRID]) * unit
+    points = np.unique(np.linspace(0, lines.end, min(lines.end, TURNS) + 1).astype(np.int64))
+    best = np.zeros(len(points), dtype=np.int64)
+    entries = np.stack([mixes.first, mixes.first + mixes.most], axis=1)
+    value = np.zeros(len(lines.high), dtype=np.int64)
+    kernel(best_of_two, len(points) * len(mixes.pairs))(
+        best, points, lines.high, lines.fall, entries, mixes.pairs, value
+    )
+    best = np.maximum(best, _of_many(mixes, lines, points, best))
+    total = 0
+    for k, length in enumerate(np.diff(points).tolist()):
+        total += int(best[k]) * (length + 1) + int(best[k + 1]) * (length - 1)
+    return Fraction(total, 2) * lines.unit
+
+
+def best_of_two(best: Any, points: Any, high: Any, fall: Any, entries: Any, pairs: Any, value: Any) -> None:
+    """best[k]: what the best listed mix gains in turn points[k]. value: scratch, by row."""
+    for k in range(len(points)):
+        for e in range(len(entries)):
+            top = 0
+            for r in range(entries[e, 0], entries[e, 1]):
+                top = max(top, high[r] - fall[r] * points[k])
+                value[r] = top
+        top = 0
+        for i in range(len(pairs)):
+            gain = value[pairs[i, 0]]
+            if pairs[i, 1] >= 0:
+                gain += value[pairs[i, 1]]
+            top = max(top, gain)
+        best[k] = top
+
+
+def _of_many(mixes: Mixes, lines: Lines, points: Ints, best: Ints) -> Ints:
+    """By point: three and more copies gain no more in a turn."""
+    many = mixes.many
+    found = np.zeros(len(points), dtype=np.int64)
+    if not len(many.first) or not many.room:
+        return found
+    edges = np.unique(np.linspace(0, len(points) - 1, min(len(points), EDGES + 1)).astype(np.int64))
+    at = [most_of_many(many, _values(mixes, lines, int(points[k])), int(best[k] * CLOSE)) for k in edges]
+    for a, b, low, high in zip(edges, edges[1:], at, at[1:], strict=False):
+        x, y = int(points[a]), int(points[b])
+        for k in range(a, b):
+            u = int(points[k])
+            found[k] = -(-(low * (y - u) + high * (u - x)) // (y - x))
+    return found
+
+
+def _values(mixes: Mixes, lines: Lines, turn: int) -> Ints:
+    """By row: what so many laps, or fewer, gain in a turn."""
+    values = lines.high - lines.fall * turn
+    for first, most in zip(mixes.first, mixes.most, strict=True):
+        values[first : first + most] = np.maximum.accumulate(np.maximum(values[first : first + most], 0))
+    return values
+
+
+def most_of_many(many: Many, value: Ints, known: int) -> int:
+    """The most that three and more copies gain, or `known`, if that is more. value: by row, rising within an entry."""
+    if many.apart:
+        each = [
+            [
+                value[f + min(m, room // t) - 1]
+                for f, m, t in zip(many.first, many.most, many.ticks, strict=True)
+                if room >= t
+            ]
+            for room in many.apart
+        ]
+        known = max(known, sum(int(max(own, default=0)) for own in each))
+    size = many.ticks * FINEST // many.room
+    table = np.zeros((len(size) + 1, FINEST + 1), dtype=np.int64)
+    kernel(fill_table, int(many.most.sum()) * FINEST)(table, size, many.most, many.first, value)
+    stack = np.zeros((DEPTH, 6), dtype=np.int64)
+    best = kernel(search_sets, NODES)(
+        known, table, value, many.first, many.most, many.ticks, many.stays, many.cap, many.room, stack, NODES
+    )
+    return int(best)
+
+
+def fill_table(table: Any, size: Any, most: Any, first: Any, value: Any) -> None:
+    """table[k, s]: the most that laps of kinds k, k + 1, ... of total size s are worth, whoever fits in memory."""
+    for k in range(len(size) - 1, -1, -1):
+        for s in range(1, table.shape[1]):
+            top = max(table[k + 1, s], table[k, s - 1])
+            for x in range(1, min(most[k], s // size[k]) + 1):
+                top = max(top, table[k, s - x * size[k]] + value[first[k] + x - 1])
+            table[k, s] = top
+
+
+def search_sets(
+    known: int,
+    table: Any,
+    value: Any,
+    first: Any,
+    most: Any,
+    ticks: Any,
+    stays: Any,
+    cap: Any,
+    room: int,
+    stack: Any,
+    nodes: int,
+) -> int:
+    """The most that three and more copies gain together, or `known`. stack[d]: kind and laps to try next, ticks left, bytes held and
+    allowed, worth so far."""
+    best = known
+    parts = table.shape[1] - 1
+    depth = 0
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, 1, room
+    stack[0, 3], stack[0, 4], stack[0, 5] = 0, 1 << 62, 0
+    while depth >= 0:
+        k, x, left = stack[depth, 0], stack[depth, 1], stack[depth, 2]
+        if k == len(ticks) or stack[depth, 5] + table[k, left * parts // room] <= best:
+            depth -= 1
+            continue
+        held, allowed = stack[depth, 3] + stays[k], min(stack[depth, 4], cap[k])
+        if held > allowed or x > most[k] or x * ticks[k] > left:
+            stack[depth, 0], stack[depth, 1] = k + 1, 1
+            continue
+        stack[depth, 1] = x + 1
+        worth = stack[depth, 5] + value[first[k] + x - 1]
+        if depth >= 2 and worth > best:
+            best = worth
+        left -= x * ticks[k]
+        if worth + table[k, left * parts // room] <= best:
+            continue
+        nodes -= 1
+        depth += 1
+        if nodes < 0 or depth == len(stack):
+            return int(max(best, table[0, parts]))
+        stack[depth, 0], stack[depth, 1], stack[depth, 2] = k, 1, left
+        stack[depth, 3], stack[depth, 4], stack[depth, 5] = held, allowed, worth
+    return int(best)

@@ -88,3 +88,63 @@ def _job(rng: random.Random, number: int, names: list[str], objective: Objective
         value_rule=ValueRule.TIME,
         configurations=configurations,
     )
+
+
+def crowd(seed: int, kinds: int = 0) -> FillProblem:
+    """Weighted completion where several copies fit a device, with short chains: one or two classes, up to three jobs (or so many)."""
+    rng = random.Random(f"crowd-{seed}")
+    names = ["a"] if rng.random() < 0.5 else ["a", "b"]
+    jobs = tuple(_light_job(rng, j, names) for j in range(kinds or rng.choice((1, 2, 2, 3))))
+    devices = tuple(
+        DeviceClass(
+            name=name,
+            count=rng.choice((1, 1, 2)),
+            speed=Fraction(1),
+            resident_free=rng.choice((3, 5, 8)),
+            bubbles=tuple(
+                FillBubble(start=30 * b, length=rng.choice((4, 5, 6, 7, 8)), free=rng.choice((4, 5, 8)), kind="inner")
+                for b in range(rng.choice((1, 2)))
+            ),
+        )
+        for name in names
+    )
+    return FillProblem(
+        name=f"crowd-{seed}",
+        period=PERIOD,
+        iterations=1,
+        max_iterations=1,
+        repeat=True,
+        devices=devices,
+        guard=Guard(Fraction(1), 0),
+        switch=Switch(rng.choice((0, 1)), 0, rng.choice((0, 1, 2)), None, None),
+        objective=Objective.COMPLETION,
+        migrate=False,
+        jobs=jobs,
+    )
+
+
+def _light_job(rng: random.Random, number: int, names: list[str]) -> Job:
+    configurations = tuple(
+        Configuration(
+            name=f"c{k}",
+            samples=Fraction(1),
+            resident=rng.choice((0, 1, 1, 2)),
+            operators=tuple(
+                Operator(f"o{i}", rng.choice((1, 2, 2, 3)), rng.choice((0, 1, 1, 2)), 0, Fraction(1), None)
+                for i in range(rng.choice((1, 1, 2)))
+            ),
+        )
+        for k in range(rng.choice((1, 1, 1, 2)))
+    )
+    return Job(
+        name=f"j{number}",
+        copies=rng.choice((1, 1, 2)),
+        weight=Fraction(rng.choice((1, 2, 3, 5))),
+        iterations=rng.choice((1, 2, 3, 4)),
+        release=0,
+        deadline=None,
+        devices=tuple(names) if rng.random() < 0.8 else (rng.choice(names),),
+        keep=True,
+        value_rule=ValueRule.TIME,
+        configurations=configurations,
+    )
