@@ -79,18 +79,23 @@ class _Writer:
             yield Phase(tuple(slots), occurrences, part.end - part.begin)
 
     def relayed(self, piece: Piece) -> Iterator[Phase]:
-        """A copy and the next one."""
+        """A copy and the next one, or any in turns of their own."""
         names = [self.name(copy.job) for copy in piece.copies]
+        clock = 0
         for leg in piece.legs:
-            modes = (leg.mode,) if leg.pair is None else (leg.pair.first, leg.pair.second)
+            if leg.begin > clock:
+                yield Phase((), (), leg.begin - clock)
+            clock = leg.end
             if leg.pair is None:
-                occurrences = self.work(leg.mode)[1]
+                firsts, occurrences = self.work(leg.mode)
+                slots = [self.slot(leg.mode, s, firsts[s], names[copy]) for s, copy in enumerate(leg.copies)]
             else:
+                modes = (leg.pair.first, leg.pair.second)
                 key = (id(leg.pair), leg.laps)
                 if key not in self._beside:
                     self._beside[key] = _occurrences(leg.pair.visits(leg.laps))
                 occurrences = self._beside[key]
-            slots = [self.slot(mode, 0, mode.start, names[copy]) for mode, copy in zip(modes, leg.copies, strict=True)]
+                slots = [self.slot(mode, 0, mode.start, names[copy]) for mode, copy in zip(modes, leg.copies, strict=True)]
             yield Phase(tuple(slots), occurrences, leg.end - leg.begin)
 
     def work(self, mode: Mode) -> Work:

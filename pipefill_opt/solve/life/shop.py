@@ -47,7 +47,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """Some turns of a relay (`relay`): the numbers of the copies at work, one in `mode`, or two as `pair` with `laps` of the first."""
+    """Some turns of a relay (`relay`) or of a small queue (`small`): the numbers of the copies at work, those in the slots of `mode`, or two
+    as `pair` with `laps` of the first."""
 
     begin: int
     end: int
@@ -61,7 +62,7 @@ class Leg:
 class Piece:
     """A mode for some turns, and the copies that it works on. `release`: it begins no earlier.
 
-    parts: those of a piece of two tracks (`layers`), which begins at turn 0. legs: those of a relay.
+    parts: those of a piece of two tracks (`layers`), which begins at turn 0. legs: those of a relay; between them the device is idle.
     """
 
     mode: Mode
@@ -146,7 +147,7 @@ class Shop:
             turns = min(turns, max(0, deadline - start - copy.begin))
         if copy.laps is not None:
             done = min(copy.done, copy.laps * turns)
-        elif piece.parts:
+        elif piece.parts or piece.legs:
             done = copy.done if turns == copy.end - copy.begin else 0
         else:
             done = min(copy.done, piece.mode.iterations(copy.slot, turns))
