@@ -18,8 +18,8 @@ def grain(problem: FillProblem, unit: int) -> Fraction:
     if problem.objective is Objective.MAKESPAN:
         return Fraction(unit)
     if problem.objective is Objective.COMPLETION:
-        return _common([job.weight for job in problem.jobs]) * unit
-    return _common(
+        return common([job.weight for job in problem.jobs]) * unit
+    return common(
         [
             job.weight * sum(operator_values(job, entry), Fraction(0))
             for job in problem.jobs
@@ -28,7 +28,7 @@ def grain(problem: FillProblem, unit: int) -> Fraction:
     )
 
 
-def _common(values: Sequence[Fraction]) -> Fraction:
+def common(values: Sequence[Fraction]) -> Fraction:
     """The largest number of which all are multiples; 0 if all are 0."""
     below = lcm(*(value.denominator for value in values))
     return Fraction(gcd(*(int(value * below) for value in values)), below)
