@@ -26,6 +26,7 @@ from pipefill_opt.solve.life.shared import shared_pieces
 from pipefill_opt.solve.life.shares import Shares, shares
 from pipefill_opt.solve.life.shop import Life, Lives, Piece, Shop, ends, open_shop
 from pipefill_opt.solve.life.shortest import LOADS, Shortest, least_horizon
+from pipefill_opt.solve.life.small import search_small
 from pipefill_opt.solve.life.turns import Turns
 from pipefill_opt.solve.result import Limits, Outcome, Reason, Solution
 from pipefill_opt.solve.watch import Watch
@@ -65,7 +66,10 @@ def solve_life(problem: FillProblem, limits: Limits | None = None) -> Solution:
     for number, length in enumerate(promising(problem, found, every)):
         if number and best.over():
             break
-        _search(open_shop(compiled, length), found if problem.iterations is not None else None, found, best)
+        shop = open_shop(compiled, length)
+        _search(shop, found if problem.iterations is not None else None, found, best)
+        if not best.over():
+            search_small(shop, best)
     return _solution(best)
 
 
