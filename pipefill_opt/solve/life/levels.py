@@ -37,14 +37,15 @@ from pipefill_opt.solve.life.mixes import Mixes
 from pipefill_opt.solve.watch import Watch
 
 Floats = NDArray[np.float64]
-PARTS: Final = 128
-"""Most parts of the time that a sweep tells apart."""
+PARTS: Final = 320
+MOST_CELLS: Final = 6_000_000
+"""Most parts of the time that a sweep tells apart, and most (row, part)."""
 LATER: Final = 1.3
 """The time ends so much later than where the first prices leave no gain."""
 SWEEPS: Final = 800
-CHECK: Final = 5
+CHECK: Final = 10
 """Sweeps between two looks at the bound."""
-PATIENCE: Final = 10
+PATIENCE: Final = 6
 """Looks without a better bound before the end."""
 BETTER: Final = 1e-5
 NEAR: Final = 5e-5
@@ -66,6 +67,7 @@ class Duals:
 def sweep(
     moves: bool,
     entries: Any,
+    live: Any,
     wanted: Any,
     pairs: Any,
     parts: Any,
@@ -77,32 +79,37 @@ def sweep(
     level: Any,
     amount: Any,
     block: Any,
+    busy: Any,
     value: Any,
     best_of: Any,
     step: Any,
+    seen: Any,
 ) -> float:
     """What all devices gain at most; if `moves`, each block moves on, and levels and prices with it.
 
-    entries[e]: job, first row, end of rows. parts[c]: first entry and pair of class c, with one more at the end. job[j]: copies, weight,
-    price when none is missing, its rise if all are, most, copies done. amount[r]: device-turns with so many laps, in all; block[t, r]: in
-    one part. value, best_of, step: scratch by row.
+    entries[e]: job, first row, end of rows; live[e]: whether pairs have it. parts[c]: first entry and pair of class c, with one more at the
+    end. job[j]: copies, weight, price when none is missing, its rise if all are, most, copies done. amount[r]: device-turns with so
+    many laps, in all; block[t, r]: in one part, where busy[t, e]. value, best_of, step: scratch by row. seen[k]: set for pairs that
+    are best somewhere.
     """
     total = 0.0
+    spare = np.zeros(len(entries))
+    for e in range(len(entries)):
+        for r in range(entries[e, 1], entries[e, 2]):
+            spare[e] += level[r] * level[r] / (2 * wanted[e])
     for c in range(len(count)):
         first, end = parts[c, 0], parts[c + 1, 0]
-        for t in range(len(middle) if end > first else 0):
+        for t in range(len(middle)):
             size = length[t] * count[c]
             for e in range(first, end):
-                j, a, b = entries[e, 0], entries[e, 1], entries[e, 2]
+                if not live[e]:
+                    continue
+                j, a = entries[e, 0], entries[e, 1]
                 weight = job[j, 1] / wanted[e]
-                squares = 0.0
-                for r in range(a, b):
-                    squares += level[r] * level[r]
-                base = price[j] / wanted[e] + weight * (squares / (2 * wanted[e]) - middle[t])
+                base = price[j] / wanted[e] + weight * (spare[e] - middle[t])
                 sum_of, best, laps = 0.0, 0.0, 0
-                for r in range(a, b):
-                    step[r] = base - weight * level[r]
-                    sum_of += step[r]
+                for r in range(a, entries[e, 2]):
+                    sum_of += base - weight * level[r]
                     if sum_of > best:
                         best, laps = sum_of, r - a + 1
                     value[r], best_of[r] = best, laps
@@ -114,25 +121,30 @@ def sweep(
                 if gain > top:
                     top, chosen = gain, k
             total += top * size
+            if chosen >= 0:
+                seen[chosen] = True
             if not moves:
                 continue
-            slope = top * size
-            for r in range(entries[first, 1], entries[end - 1, 2]):
-                slope -= block[t, r] * step[r]
-                step[r] = -block[t, r]
-            for side in range(2 if chosen >= 0 else 0):
-                row = pairs[chosen, side]
-                if row >= 0:
-                    e = first
-                    while entries[e, 2] <= row:
-                        e += 1
-                    for r in range(entries[e, 1], entries[e, 1] + best_of[row]):
-                        step[r] += size
-            bend = 0.0
+            slope, bend = top * size, 0.0
             for e in range(first, end):
+                a, b = entries[e, 1], entries[e, 2]
+                here = chosen >= 0 and (a <= pairs[chosen, 0] < b or a <= pairs[chosen, 1] < b)
+                if not here and not busy[t, e]:
+                    continue
+                busy[t, e] = True
                 j = entries[e, 0]
+                weight = job[j, 1] / wanted[e]
+                base = price[j] / wanted[e] + weight * (spare[e] - middle[t])
                 whole, square, along, mixed, change = 0.0, 0.0, 0.0, 0.0, 0.0
-                for r in range(entries[e, 1], entries[e, 2]):
+                for r in range(a, b):
+                    slope -= block[t, r] * (base - weight * level[r])
+                    step[r] = -block[t, r]
+                for side in range(2 if here else 0):
+                    row = pairs[chosen, side]
+                    if a <= row < b:
+                        for r in range(a, a + best_of[row]):
+                            step[r] += size
+                for r in range(a, b):
                     whole += amount[r]
                     square += amount[r] * amount[r]
                     along += step[r]
@@ -146,25 +158,33 @@ def sweep(
             if part <= 0:
                 continue
             for e in range(first, end):
+                if not busy[t, e]:
+                    continue
                 j, a, b = entries[e, 0], entries[e, 1], entries[e, 2]
-                whole, along = 0.0, 0.0
+                whole, left, along, squares = 0.0, 0.0, 0.0, 0.0
                 for r in range(a, b):
-                    if step[r] != 0:
-                        amount[r] = max(0.0, amount[r] + part * step[r])
-                        block[t, r] = max(0.0, block[t, r] + part * step[r])
-                        along += step[r]
+                    amount[r] = max(0.0, amount[r] + part * step[r])
+                    block[t, r] = max(0.0, block[t, r] + part * step[r])
+                    along += part * step[r]
+                    left += block[t, r]
                     whole += amount[r]
-                if along != 0:
-                    job[j, 5] += part * along / wanted[e]
-                    price[j] = min(max(job[j, 2] + job[j, 3] * (job[j, 0] - job[j, 5]), 0.0), job[j, 4])
+                busy[t, e] = left > 1e-9 * size
                 if whole > 1e-6 * count[c]:
                     for r in range(a, b):
                         level[r] = amount[r] * wanted[e] / whole
+                        squares += level[r] * level[r]
+                    spare[e] = squares / (2 * wanted[e])
+                job[j, 5] += along / wanted[e]
+                price[j] = min(max(job[j, 2] + job[j, 3] * (job[j, 0] - job[j, 5]), 0.0), job[j, 4])
     return total
 
 
 class Relaxed:
-    """The relaxed plan of all classes and its prices. copies, weights, most: by job, the most that a copy may be worth."""
+    """The relaxed plan of all classes and its prices, by copies and weights of jobs and first prices. Nothing is worth more than what
+    a copy costs that completes at `horizon`.
+
+    Blocks move among pairs that were best somewhere; all are looked through for each bound.
+    """
 
     def __init__(
         self,
@@ -173,7 +193,7 @@ class Relaxed:
         copies: Floats,
         weights: Floats,
         prices: Floats,
-        most: Floats,
+        horizon: int,
     ) -> None:
         rows = np.cumsum([0, *(int(own.most.sum()) for own in mixes)])
         ends = [np.stack([own.jobs, own.first, own.first + own.most], axis=1) for own in mixes]
@@ -185,74 +205,76 @@ class Relaxed:
             [np.where(own.pairs < 0, -1, own.pairs + base) for own, base in zip(mixes, rows, strict=False)]
         )
         self.parts = np.cumsum([[0, 0], *([len(own.jobs), len(own.pairs)] for own in mixes)], axis=0).astype(np.int64)
+        self.seen = np.zeros(len(self.pairs), dtype=np.bool_)
         self.count = np.array(counts, dtype=np.float64)
         self.rows = rows
-        last = ceil(LATER * float((prices / np.maximum(weights, 1e-300)).max(initial=1.0)))
-        edges = np.linspace(0.0, last, min(PARTS, last) + 1)
+        prices = np.clip(prices, 0.0, weights * horizon)
+        last = min(horizon, ceil(LATER * max((p / w for p, w in zip(prices, weights, strict=True) if w), default=0)))
+        edges = np.linspace(0.0, max(1, last), max(1, min(PARTS, MOST_CELLS // max(1, int(rows[-1])), last)) + 1)
         self.middle, self.length = (edges[1:] + edges[:-1]) / 2, np.diff(edges)
         stiff = STIFF * np.maximum(prices, 1e-6 * float(prices.max(initial=1.0))) / copies
-        self.job = np.stack([copies, weights, prices, stiff, most, np.zeros(len(copies))], axis=1)
-        self.price = np.minimum(prices + stiff * copies, most)
+        self.job = np.stack([copies, weights, prices, stiff, weights * horizon, np.zeros(len(copies))], axis=1)
+        self.price = np.minimum(prices + stiff * copies, self.job[:, 4])
         number = self.entries[:, 2] - self.entries[:, 1]
         self.level = np.repeat(self.wanted / number, number)
         self.amount = np.zeros(rows[-1])
         self.block = np.zeros((len(self.middle), rows[-1]))
+        self.busy = np.zeros((len(self.middle), len(self.entries)), dtype=np.bool_)
         self.scratch = np.zeros(rows[-1]), np.zeros(rows[-1], dtype=np.int64), np.zeros(rows[-1])
 
-    def sweep(self, *, moves: bool) -> float:
-        """See `sweep`."""
-        return self.gains(self.price, self.level, moves=moves)
-
-    def gains(self, price: Floats, level: Floats, *, moves: bool = False) -> float:
-        steps = len(self.middle) * len(self.pairs)
-        total: float = kernel(sweep, steps)(
-            moves,
-            self.entries,
-            self.wanted,
-            self.pairs,
-            self.parts,
-            self.count,
-            self.middle,
-            self.length,
-            self.job,
-            price,
-            level,
-            self.amount,
-            self.block,
-            *self.scratch,
+    def move(self) -> None:
+        """Every block moves on once, and prices follow."""
+        before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(self.seen)])
+        parts = self.parts.copy()
+        parts[:, 1] = before[parts[:, 1]]
+        self._sweep(True, self.pairs[self.seen], parts, self.price, self.level, np.zeros(before[-1], dtype=np.bool_))
+        self.job[:, 2] = np.clip(
+            self.job[:, 2] + self.job[:, 3] * (self.job[:, 0] - self.job[:, 5]), 0.0, self.job[:, 4]
         )
-        return total
 
     def bound(self, price: Floats, level: Floats) -> float:
         """No plan costs less, up to rounding."""
-        return float(self.job[:, 0] @ price) - self.gains(price, level)
+        gains = self._sweep(False, self.pairs, self.parts, price, level, self.seen)
+        return float(self.job[:, 0] @ price) - gains
+
+    def _sweep(self, moves: bool, pairs: Any, parts: Any, price: Floats, level: Floats, seen: Any) -> float:
+        steps = len(self.middle) * len(self.pairs) * CHECK
+        rows = np.zeros(len(level), dtype=np.int64)
+        rows[pairs[pairs >= 0]] = 1
+        live = np.add.reduceat(rows, self.entries[:, 1]) > 0
+        plan = (self.count, self.middle, self.length, self.job, price, level, self.amount, self.block, self.busy)
+        gains: float = kernel(sweep, steps)(
+            moves, self.entries, live, self.wanted, pairs, parts, *plan, *self.scratch, seen
+        )
+        return gains
 
     def improve(self, watch: Watch) -> Duals:
         """Sweeps until bound and relaxed plan are close, or nothing comes of it any more, or a limit is reached."""
-        best = Duals(self.price, (), -np.inf)
+        best = self._duals(self.price.copy(), self.level, self.bound(self.price, self.level))
         price, level = self.price.copy(), self.level.copy()
         stale = 0
         for number in range(1, SWEEPS + 1):
             if watch.ended() is not None or stale >= PATIENCE:
                 break
-            self.sweep(moves=True)
-            self.job[:, 2] = np.clip(
-                self.job[:, 2] + self.job[:, 3] * (self.job[:, 0] - self.job[:, 5]), 0.0, self.job[:, 4]
-            )
+            self.move()
             if number % CHECK:
                 continue
             price, level = (price + self.job[:, 2]) / 2, (level + self.level) / 2
             stale += 1
-            for p, z in ((self.job[:, 2].copy(), self.level.copy()), (price, level)):
+            for p, z in ((self.job[:, 2].copy(), self.level), (price, level)):
                 bound = self.bound(p, z)
                 if bound > best.bound:
                     if bound - best.bound > BETTER * abs(bound):
                         stale = 0
-                    best = Duals(p, tuple(z[a:b] for a, b in pairwise(self.rows)), bound)
-            _log.info("sweep %d: bound %.6g of %.6g", number, best.bound, self.cost())
-            if self.cost() - best.bound < NEAR * abs(best.bound):
+                    best = self._duals(p, z, bound)
+            cost = self.cost()
+            _log.info("sweep %d: bound %.6g of %.6g", number, best.bound, cost)
+            if cost - best.bound < NEAR * abs(best.bound):
                 break
         return best
+
+    def _duals(self, price: Floats, level: Floats, bound: float) -> Duals:
+        return Duals(price, tuple(level[a:b].copy() for a, b in pairwise(self.rows)), bound)
 
     def cost(self) -> float:
         """What the relaxed plan costs, with its missing copies at their prices."""

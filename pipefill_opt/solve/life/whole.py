@@ -54,7 +54,7 @@ def usable(bounds: Bounds) -> bool:
 def whole_prices(
     bounds: Bounds, turns: Sequence[Turns], prices: Floats, watch: Watch
 ) -> tuple[list[Mixes], Duals] | None:
-    """Good prices, from others, in costs; None where turns hold too many mixes, or a limit was reached before there were any."""
+    """Good prices, from others, in costs; None where turns hold too many mixes, or a limit was reached before all were listed."""
     mixes = []
     for own in turns:
         found = mixes_of(own.compiled, own.c, own.length, own.kinds, bounds.jobs_of(own.c))
@@ -62,11 +62,8 @@ def whole_prices(
             return None
         mixes.append(found)
     weights = np.array(bounds.weight, dtype=np.float64)
-    relaxed = Relaxed(
-        mixes, bounds.counts, bounds.copies, weights, prices / float(bounds.unit), weights * bounds.horizon
-    )
-    duals = relaxed.improve(watch)
-    return (mixes, duals) if duals.levels else None
+    relaxed = Relaxed(mixes, bounds.counts, bounds.copies, weights, prices / float(bounds.unit), bounds.horizon)
+    return mixes, relaxed.improve(watch)
 
 
 def whole_bound(bounds: Bounds, mixes: Sequence[Mixes], duals: Duals, watch: Watch) -> Fraction | None:

@@ -153,7 +153,7 @@ def test_prices_and_the_relaxed_plan_meet() -> None:
     known = [own for own in mixes if own is not None]
     weights = np.array([float(job.weight) for job in problem.jobs])
     copies = np.array([float(job.copies) for job in problem.jobs])
-    relaxed = Relaxed(known, [d.count for d in problem.devices], copies, weights, weights * 6, weights * 40)
+    relaxed = Relaxed(known, [d.count for d in problem.devices], copies, weights, weights * 6, 40)
     duals = relaxed.improve(WATCH)
     assert duals.bound > 0
     assert duals.bound <= relaxed.cost() <= duals.bound * 1.05
