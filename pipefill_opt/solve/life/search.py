@@ -19,6 +19,8 @@ from pipefill_opt.solve.life.bounds import Bounds
 from pipefill_opt.solve.life.dispatch import dispatch, grouped
 from pipefill_opt.solve.life.incumbent import Incumbent, grain
 from pipefill_opt.solve.life.modes import WORK, closed_alone, counting
+from pipefill_opt.solve.life.packed import ORIGIN as PACKED
+from pipefill_opt.solve.life.packed import Packed
 from pipefill_opt.solve.life.phases import plan_of
 from pipefill_opt.solve.life.priced import conclude, offers_of, pieces_of, search_priced
 from pipefill_opt.solve.life.rounding import with_endless
@@ -154,8 +156,12 @@ def _search(shop: Shop, own: Shares | None, every: Shares, best: Incumbent) -> N
         if search.wide:  # its modes help the search
             prove_blended(shop, own, turns, pieces, last, best)
         assert best.bound is not None
-        search.search(-(-best.bound.numerator // (best.bound.denominator * shop.turn)), start)
-        if not search.wide and not best.over():  # its bound may still help
+        low = -(-best.bound.numerator // (best.bound.denominator * shop.turn))
+        if own is not None and turns and not best.problem.migrate:
+            low = Packed(shop.compiled, own, best.watch).least(low, last)
+            best.prove(Fraction(low * shop.turn), PACKED)
+        search.search(low, start)
+        if not search.wide and not best.over() and all(own.complete for own in turns):  # its bound may still help
             prove_blended(shop, own, turns, pieces, last, best)
         return
     horizon = _horizon(shop, start, pieces)
