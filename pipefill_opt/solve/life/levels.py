@@ -26,7 +26,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil
 from typing import Any, Final
 
 import numpy as np
@@ -40,13 +39,13 @@ Floats = NDArray[np.float64]
 PARTS: Final = 320
 MOST_CELLS: Final = 6_000_000
 """Most parts of the time that a sweep tells apart, and most (row, part)."""
-LATER: Final = 1.3
-"""The time ends so much later than where the first prices leave no gain."""
 SWEEPS: Final = 800
 CHECK: Final = 10
 """Sweeps between two looks at the bound."""
 PATIENCE: Final = 6
 """Looks without a better bound before the end."""
+FEW: Final = 3000
+"""Up to so many pairs, all are looked through in each sweep."""
 BETTER: Final = 1e-5
 NEAR: Final = 5e-5
 """Gap between bound and relaxed plan at which the search ends."""
@@ -183,7 +182,7 @@ class Relaxed:
     """The relaxed plan of all classes and its prices, by copies and weights of jobs and first prices. Nothing is worth more than what
     a copy costs that completes at `horizon`.
 
-    Blocks move among pairs that were best somewhere; all are looked through for each bound.
+    Blocks move among pairs that were best somewhere, and copies alone; all pairs are looked through for each bound.
     """
 
     def __init__(
@@ -205,12 +204,12 @@ class Relaxed:
             [np.where(own.pairs < 0, -1, own.pairs + base) for own, base in zip(mixes, rows, strict=False)]
         )
         self.parts = np.cumsum([[0, 0], *([len(own.jobs), len(own.pairs)] for own in mixes)], axis=0).astype(np.int64)
-        self.seen = np.zeros(len(self.pairs), dtype=np.bool_)
+        self.seen = (self.pairs[:, 1] < 0) | (len(self.pairs) <= FEW)
         self.count = np.array(counts, dtype=np.float64)
         self.rows = rows
         prices = np.clip(prices, 0.0, weights * horizon)
-        last = min(horizon, ceil(LATER * max((p / w for p, w in zip(prices, weights, strict=True) if w), default=0)))
-        edges = np.linspace(0.0, max(1, last), max(1, min(PARTS, MOST_CELLS // max(1, int(rows[-1])), last)) + 1)
+        parts = max(1, min(PARTS, MOST_CELLS // max(1, int(rows[-1])), horizon))
+        edges = np.linspace(0.0, horizon, parts + 1)
         self.middle, self.length = (edges[1:] + edges[:-1]) / 2, np.diff(edges)
         stiff = STIFF * np.maximum(prices, 1e-6 * float(prices.max(initial=1.0))) / copies
         self.job = np.stack([copies, weights, prices, stiff, weights * horizon, np.zeros(len(copies))], axis=1)
@@ -228,9 +227,14 @@ class Relaxed:
         parts = self.parts.copy()
         parts[:, 1] = before[parts[:, 1]]
         self._sweep(True, self.pairs[self.seen], parts, self.price, self.level, np.zeros(before[-1], dtype=np.bool_))
-        self.job[:, 2] = np.clip(
-            self.job[:, 2] + self.job[:, 3] * (self.job[:, 0] - self.job[:, 5]), 0.0, self.job[:, 4]
-        )
+        self.job[:, 2] = self._at_what_is_missing()
+        self.price = self._at_what_is_missing()
+
+    def _at_what_is_missing(self) -> Floats:
+        """Prices of copies, as far as they are missing."""
+        copies, price, rise, most, done = (self.job[:, k] for k in (0, 2, 3, 4, 5))
+        prices: Floats = np.clip(price + rise * (copies - done), 0.0, most)
+        return prices
 
     def bound(self, price: Floats, level: Floats) -> float:
         """No plan costs less, up to rounding."""
