@@ -9,7 +9,7 @@ from pipefill_opt.solve.bounds import simple_bound
 from pipefill_opt.solve.column import Column, MasterResult
 from pipefill_opt.solve.device import DevicePlan, DeviceProblem, DeviceResult
 from pipefill_opt.solve.device_program import DeviceProgram
-from pipefill_opt.solve.laps import LapPoints
+from pipefill_opt.solve.laps import lap_points
 from pipefill_opt.solve.network import Network, TooLargeError
 from pipefill_opt.solve.program import Maximize, Program, Row
 from pipefill_opt.solve.result import Limits, Reason
@@ -45,7 +45,7 @@ def solve_device_by(maximize: Maximize, device: DeviceProblem, limits: Limits, h
     if answer.bound <= bound:
         bound, origin = answer.bound, answer.origin
     if device.repeat and value < bound < MOST_VALUE:
-        bound = LapPoints(device, value, bound).high
+        bound = lap_points(device, value, bound).high
     return DeviceResult(value, max(value, bound), plan, origin, Reason.PROVED if value == bound else answer.reason)
 
 

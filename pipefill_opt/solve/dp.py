@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pipefill_opt.solve.bounds import simple_bound
 from pipefill_opt.solve.device import DevicePlan, DeviceProblem, DeviceResult, Visit
-from pipefill_opt.solve.laps import LapPoints
+from pipefill_opt.solve.laps import lap_points
 from pipefill_opt.solve.result import Limits, Reason
 from pipefill_opt.solve.transitions import Rooms, Transitions, list_states
 from pipefill_opt.solve.watch import Watch
@@ -151,7 +151,7 @@ class _Walks:
             bound[allowed] = np.minimum(bound, swept - values)[allowed]
             values = swept
         if not self.rooms.big:
-            bound = LapPoints(self.device, self.value, self.bound).floor(bound)
+            bound = lap_points(self.device, self.value, self.bound).floor(bound)
         result: list[int] = bound.tolist()
         return result
 

@@ -3,7 +3,8 @@
 Who is further along is never worse off, so that of all that is reached only the front counts: how far the last slot gets, by where
 the others are (`spread`). A start s does laps l if its front passes s + l laps; no start of a box from `low` to `high` does them if
 the front from `high` does not pass low + l laps. States whose hope is too small are dropped on the way: hopes[t] is the backward sweep
-of some worth V over the rooms from t on, so a plan from s that passes p before room t is worth hopes[t](p) - V(s) at the most.
+of some worth V over the rooms of a main iteration from t on, so what passes p before room t has V = hopes[t](p) at its end at the most
+(`potential` says what it needs).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pipefill_opt.kernels import compiled
 from pipefill_opt.solve.device import Chain
 from pipefill_opt.solve.grid import AXES, Point, Table
 from pipefill_opt.solve.monotone import Relaxed
+from pipefill_opt.solve.potential import thresholds
 from pipefill_opt.solve.reach import reach_alone
 from pipefill_opt.solve.spread import spread
 
@@ -34,16 +36,20 @@ def fits_front(relaxed: Relaxed, laps: Sequence[int]) -> bool:
     rooms = len(device.rooms) * device.iterations + 1
     positions = sorted(slot.length * most + 1 for slot, most in zip(device.slots, laps, strict=True))
     states = prod(positions[:-1])
-    return rooms * states <= MOST_STATES and rooms * prod(slot.length for slot in device.slots) <= MOST_HOPES
+    hopes = (len(device.rooms) + 1) * prod(slot.length for slot in device.slots)
+    return rooms * states <= MOST_STATES and hopes <= MOST_HOPES
 
 
 class Front:
     """The rooms of a device for plans of at most laps[s] laps of slot s.
 
-    worth, hopes: V, and its sweep before each room and at the end, one axis a slot.
+    worth, hopes: V, and its sweep before each room of a main iteration and at the end, one axis a slot; weights: what V gains by a lap of
+    each.
     """
 
-    def __init__(self, relaxed: Relaxed, laps: Sequence[int], worth: Table, hopes: Table) -> None:
+    def __init__(
+        self, relaxed: Relaxed, laps: Sequence[int], weights: Sequence[int], worth: Table, hopes: Table
+    ) -> None:
         device = relaxed.device
         self.laps = list(laps)
         self._relaxed = relaxed
@@ -53,7 +59,7 @@ class Front:
         self.order = sorted(range(len(self.slots)), key=lambda s: (spans[s], s))
         self.pad = AXES - len(self.slots)
         self.worth = worth
-        self.lap = [sum(slot.value) for slot in self.slots]
+        self.weights = list(weights)
         self.sizes = self._ordered([span + 1 for span in spans], 1)
         self.length = self._ordered([slot.length for slot in self.slots], 1)
         wide = [slot.length + span + 1 for slot, span in zip(self.slots, spans, strict=True)]
@@ -71,7 +77,7 @@ class Front:
 
     def smaller(self, laps: Sequence[int]) -> Front:
         """The same for fewer laps."""
-        return Front(self._relaxed, laps, self.worth, self._by_slot)
+        return Front(self._relaxed, laps, self.weights, self.worth, self._by_slot)
 
     @property
     def states(self) -> int:
@@ -97,16 +103,28 @@ class Front:
             found += [k + counts[k % slot.length] for k in range(wide[s])]
         return found
 
-    def run(self, start: Point, least: int, *, keep: bool = False) -> tuple[Table, int]:
-        """(tables, states gone on from): all tables with `keep`, else the last one only. least: hope below which a state is dropped."""
-        rows = len(self._steps) + 1 if keep else 2
-        tables = np.full((rows, self.states), -1, dtype=np.int64)
-        tables[0, 0] = 0
-        states = self._spread(
-            tables, _flat(self.sizes), _flat(self._ordered(start, 0)), self._steps, self._nets, self._path, self._offset,
-            self._paid, self._since, self._limits, self._hopes, _flat(self.length), _flat(self._ordered(self.lap, 0)), least,
+    def run(self, start: Point, base: int, least: int, *, keep: bool = False) -> tuple[Table, int]:
+        """(tables, states gone on from): all tables with `keep`, else the last one only.
+
+        States are dropped that no plan of `least` weighted laps passes, from V = `base` on, begun at its best iteration.
+        """
+        tables = np.full((len(self._steps) + 1 if keep else 2, self.states), -1, dtype=np.int64)
+        _, states = self._run(tables, [start], [base], least)
+        return (tables if keep else tables[len(self._steps) % 2]), states
+
+    def first_to_do_all(self, starts: Sequence[Point], bases: Sequence[int], least: int) -> tuple[int, int]:
+        """(starts before the first one from which a plan does `laps`, states gone on from); bases, least: as of `run`."""
+        return self._run(np.full((2, self.states), -1, dtype=np.int64), starts, bases, least)
+
+    def _run(self, tables: Table, starts: Sequence[Point], bases: Sequence[int], least: int) -> tuple[int, int]:
+        device = self._relaxed.device
+        needed = _flat(thresholds(least, device.iterations, len(device.rooms)))
+        number, states = self._spread(
+            tables, _flat(self.sizes), _flat([self._ordered(start, 0) for start in starts]), _flat(bases), self._steps, self._nets,
+            self._path, self._offset, self._paid, self._since, self._limits, self._hopes, _flat(self.length),
+            _flat(self._ordered(self.weights, 0)), needed, np.zeros((len(tables), AXES - 1, 2), dtype=np.int64),
         )  # fmt: skip
-        return (tables if keep else tables[len(self._steps) % 2]), int(states)
+        return int(number), int(states)
 
     def passes(self, table: Table, start: Point, low: Point, points: Table) -> NDArray[np.bool_]:
         """For each vector of laps: whether the front from `start` passes low + these laps."""
@@ -121,10 +139,10 @@ class Front:
         found: NDArray[np.bool_] = inside & (best[tuple(clipped[:-1])] >= clipped[-1])
         return found
 
-    def way(self, start: Point, least: int, laps: Sequence[int]) -> list[Point]:
+    def way(self, start: Point, base: int, least: int, laps: Sequence[int]) -> list[Point]:
         """Positions (by slot, laps counted on) before each room and at the end of a plan from `start` that does these laps,
         which its front must pass."""
-        tables, _ = self.run(start, least, keep=True)
+        tables, _ = self.run(start, base, least, keep=True)
         goal = [0] * self.pad + [laps[s] * self.slots[s].length for s in self.order]
         at = self._ahead(tables[-1], goal)
         way = [goal]

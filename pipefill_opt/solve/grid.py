@@ -221,19 +221,38 @@ class Grid:
         return way
 
     def _step(self, room: Room, after: Table, at: Point) -> Point:
-        """The best positions that the room leads to, from the definition: every choice that fits, tried."""
+        """The best positions that the room leads to, by a whole table."""
+        spans = self._spans(room, at)
+        return self._best(room, spans, after[tuple(slice(span.start, span.stop) for span in spans)], at)
+
+    def onwards(self, room: Room, core: Table, lap: Sequence[int], at: Point) -> Point:
+        """The best positions that the room leads to, by the core of a table; lap: as of `sweep`."""
+        spans = self._spans(room, at)
+        found = core[
+            np.ix_(*(np.arange(span.start, span.stop) % n for span, n in zip(spans, self.length, strict=True)))
+        ]
+        laps = [0] * self.pad + list(lap)
+        for axis, (span, n, more) in enumerate(zip(spans, self.length, laps, strict=True)):
+            shape = [-1 if axis == other else 1 for other in range(AXES)]
+            found = found + (np.arange(span.start, span.stop) // n * more).reshape(shape)
+        return self._best(room, spans, found, at)
+
+    def _spans(self, room: Room, at: Point) -> list[range]:
+        """By slot, the positions that the room leads to alone, on the first lap."""
         here = [position % n for position, n in zip(at, self.length, strict=True)]
-        spans = [range(k, self.limit[room][s][k] + 1) for s, k in enumerate(here)]
+        return [range(k, self.limit[room][s][k] + 1) for s, k in enumerate(here)]
+
+    def _best(self, room: Room, spans: list[range], found: Table, at: Point) -> Point:
+        """From the definition: every choice that fits, tried. found: the table there."""
         shape = tuple(len(span) for span in spans)
         ticks = np.zeros(shape, dtype=np.int64)
         chosen = np.zeros(shape, dtype=np.int64)
-        for s, (k, span) in enumerate(zip(here, spans, strict=True)):
-            own = [0, *(self.paid[s][q] - self.since[s][k] for q in span[1:])]
+        for s, span in enumerate(spans):
+            own = [0, *(self.paid[s][q] - self.since[s][span.start] for q in span[1:])]
             axis = tuple(-1 if other == s else 1 for other in range(AXES))
             ticks += np.array(own, dtype=np.int64).reshape(axis)
             chosen |= np.array([0, *(1 << s,) * (len(span) - 1)], dtype=np.int64).reshape(axis)
         ticks += np.array(self.path, dtype=np.int64)[chosen]
-        found = after[tuple(slice(span.start, span.stop) for span in spans)]
         fits = (ticks <= self.net(room)) | (chosen == 0)
         best = np.unravel_index(int(np.where(fits, found, UNREACHED).argmax()), shape)
         return tuple(position + int(moved) for position, moved in zip(at, best, strict=True))

@@ -15,22 +15,28 @@ Table = NDArray[np.int64]
 MOST_POINTS: Final = 2_000_000
 
 
-class LapPoints:
-    """All vectors of laps (one number a slot) that are worth more than `low` and at most `high` and fit the net ticks of all rooms, as
-    far as they are not ruled out.
+def lap_points(device: DeviceProblem, low: int, high: int) -> LapPoints:
+    """All points that are worth more than `low` and at most `high` and fit the net ticks of all rooms."""
+    worth = np.array([sum(slot.value) for slot in device.slots], dtype=np.int64)
+    most = [most_laps(device, slot) if sum(slot.value) else 0 for slot in device.slots]
+    points = LapPoints(worth, _window(worth, most, low, max(low, high)), low, high)
+    ticks = [sum(slot.ticks) for slot in device.slots]
+    if sum(laps * lap for laps, lap in zip(most, ticks, strict=True)) < 2**62:
+        points.cut(np.array(ticks, dtype=np.int64), min(capacity(device), 2**62))
+    return points
 
-    Values must fit 61 bits. Where the points are too many to list, nothing is known but `high`.
+
+class LapPoints:
+    """Vectors of laps (one number a slot) that are worth more than `low` and at most `high`, as far as they are not ruled out.
+
+    worth: of a lap, by slot. Values must fit 61 bits. Where the points are too many to list, nothing is known but `high`.
     """
 
-    def __init__(self, device: DeviceProblem, low: int, high: int) -> None:
+    def __init__(self, worth: Table, points: Table | None, low: int, high: int) -> None:
         self.low = low
         self.high = max(low, high)
-        self.worth = np.array([sum(slot.value) for slot in device.slots], dtype=np.int64)
-        most = [most_laps(device, slot) if sum(slot.value) else 0 for slot in device.slots]
-        self.points = _window(self.worth, most, low, self.high)
-        ticks = [sum(slot.ticks) for slot in device.slots]
-        if sum(laps * lap for laps, lap in zip(most, ticks, strict=True)) < 2**62:
-            self.cut(np.array(ticks, dtype=np.int64), min(capacity(device), 2**62))
+        self.worth = worth
+        self.points = points
         self._count()
 
     def _count(self) -> None:
@@ -69,6 +75,12 @@ class LapPoints:
         """No plan has a weighted sum of laps above `bound`."""
         if self.points is not None:
             self.points = self.points[self.points @ weights <= bound]
+            self._count()
+
+    def rule_out(self, point: Table) -> None:
+        """No plan has these laps."""
+        if self.points is not None:
+            self.points = self.points[(self.points != point).any(axis=1)]
             self._count()
 
     def floor(self, bounds: Table) -> Table:

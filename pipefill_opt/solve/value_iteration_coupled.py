@@ -21,9 +21,10 @@ from pipefill_opt.solve.device import DevicePlan, DeviceProblem, DeviceResult
 from pipefill_opt.solve.grid import AXES, Point, Table
 from pipefill_opt.solve.laps import LapPoints
 from pipefill_opt.solve.monotone import Relaxed
+from pipefill_opt.solve.potential import smooth_values
 from pipefill_opt.solve.reach import reach_alone
 from pipefill_opt.solve.result import Limits, Reason
-from pipefill_opt.solve.value_iteration import Starts, smooth_values
+from pipefill_opt.solve.value_iteration import Starts
 from pipefill_opt.solve.watch import Watch
 
 ORIGIN: Final = "value iteration with carried bytes"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from pipefill_opt.solve.boxes import Boxes
-from pipefill_opt.solve.laps import LapPoints
+from pipefill_opt.solve.laps import LapPoints, lap_points
 from tests.solve.devices import device_of, fill_problem, job
 
 
 def points(low: int = 0) -> LapPoints:
-    return LapPoints(device_of(fill_problem(job("a", (1,)), lengths=(20,))), low, 20)
+    return lap_points(device_of(fill_problem(job("a", (1,)), lengths=(20,))), low, 20)
 
 
 def test_boxes_end_as_single_starts() -> None:

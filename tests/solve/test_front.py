@@ -45,7 +45,7 @@ def front_of(device: DeviceProblem, laps: list[int]) -> Front:
     hopes = grid.before_each_room(worth, lap, lambda: False)
     assert hopes is not None
     shape = grid.length[grid.pad :]
-    return Front(relaxed, laps, worth.reshape(shape), hopes.reshape(-1, *shape))
+    return Front(relaxed, laps, lap, worth.reshape(shape), hopes.reshape(-1, *shape))
 
 
 def reached(device: DeviceProblem, start: tuple[int, ...]) -> set[tuple[int, ...]]:
@@ -81,7 +81,7 @@ def test_front_passes_what_is_reached_and_no_more(slots: int) -> None:
         front = front_of(device, [2] * slots)
         starts = list(product(*(range(slot.length) for slot in device.slots)))
         for start in (starts[0], starts[len(starts) // 2], starts[-1]):
-            table, states = front.run(start, NEVER)
+            table, states = front.run(start, NEVER, 0)
             assert states > 0
             ends = reached(device, start)
             points = np.array(list(product(range(3), repeat=slots)))
@@ -100,11 +100,11 @@ def test_a_box_is_bounded_and_hope_drops_no_plan() -> None:
         points = np.array(list(product(*(range(laps + 1) for laps in most))))
         worth = points @ np.array([sum(slot.value) for slot in device.slots])
         low, top = (0, 0), tuple(slot.length - 1 for slot in device.slots)
-        table, _ = front.run(top, int(front.worth[low]) + best)
+        table, _ = front.run(top, int(front.worth[low]), best)
         assert worth[front.passes(table, top, low, points)].max() >= best
         found = []
         for start in product(*(range(slot.length) for slot in device.slots)):
-            table, _ = front.run(start, int(front.worth[start]) + best)
+            table, _ = front.run(start, int(front.worth[start]), best)
             found.append(worth[front.passes(table, start, start, points)].max(initial=0))
         assert max(found) == best
 
@@ -118,10 +118,10 @@ def test_the_way_is_a_plan_that_keeps_every_rule() -> None:
         front = front_of(device, [2, 2, 2])
         points = np.array(list(product(range(3), repeat=3)))
         start = (0, 0, 0)
-        table, _ = front.run(start, NEVER)
+        table, _ = front.run(start, NEVER, 0)
         grid = Grid(relax(device))
         for laps in points[front.passes(table, start, start, points)].tolist():
-            way = front.way(start, NEVER, laps)
+            way = front.way(start, NEVER, 0, laps)
             assert all(a <= b for here, there in pairwise(way) for a, b in zip(here, there, strict=True))
             plan = grid.plan([(*(0,) * (AXES - 3), *point) for point in way])
             assert plan.value(device) == sum(k * sum(slot.value) for k, slot in zip(laps, device.slots, strict=True))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from pipefill_opt.solve.bounds import most_laps
-from pipefill_opt.solve.laps import LapPoints
+from pipefill_opt.solve.laps import lap_points
 from tests.solve.devices import device_of, fill_problem, job
 
 DEVICE = device_of(fill_problem(job("a", (3, 4)), job("b", (5,)), lengths=(20, 13)))
@@ -16,19 +16,19 @@ DEVICE = device_of(fill_problem(job("a", (3, 4)), job("b", (5,)), lengths=(20, 1
 def test_window_holds_all_sums_and_no_other() -> None:
     most = [most_laps(DEVICE, slot) for slot in DEVICE.slots]
     expected = sorted((a, b) for a in range(most[0] + 1) for b in range(most[1] + 1) if 11 < 7 * a + 5 * b <= 24)
-    points = LapPoints(DEVICE, 11, 24)
+    points = lap_points(DEVICE, 11, 24)
     assert points.points is not None
     assert sorted(map(tuple, points.points.tolist())) == expected
     assert points.high == 24
 
 
 def test_rounding_down() -> None:
-    points = LapPoints(DEVICE, 11, 18)  # 12, 14, 15, 17
+    points = lap_points(DEVICE, 11, 18)  # 12, 14, 15, 17
     assert points.floor(np.array([3, 11, 12, 13, 14, 16, 18, 99])).tolist() == [11, 11, 12, 12, 14, 15, 17, 17]
 
 
 def test_cuts_and_better_plans_lower_the_top() -> None:
-    points = LapPoints(DEVICE, 11, 18)
+    points = lap_points(DEVICE, 11, 18)
     best = points.best()
     assert best is not None
     assert best.tolist() == [1, 2]
@@ -41,6 +41,6 @@ def test_cuts_and_better_plans_lower_the_top() -> None:
 def test_slots_of_no_value() -> None:
     device = device_of(fill_problem(job("a", (3,)), job("b", (5,)), lengths=(9,)))
     worthless = replace(device.slots[0], value=(0,))
-    points = LapPoints(replace(device, slots=(worthless, device.slots[1])), 0, 9)
+    points = lap_points(replace(device, slots=(worthless, device.slots[1])), 0, 9)
     assert points.points is not None
     assert points.points.tolist() == [[0, 1]]
