@@ -8,6 +8,7 @@ further along (whoever is further can wait); with the steps of greedy's packing 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from pipefill_opt.solve.device import DevicePlan, DeviceProblem, Run, Visit
 from pipefill_opt.solve.greedy import Steps
 from pipefill_opt.solve.reach import reach_alone
+from pipefill_opt.solve.transitions import Rooms, list_states
 
 Table = NDArray[np.int64]
 LONGEST_WALK = 100_000
@@ -145,3 +147,32 @@ def least_repetitions(device: DeviceProblem, wanted: int) -> int | None:
             return turns + -(-(wanted - position) // int(turn.max()))
         position, turns = position + step, turns + 1
     return turns
+
+
+def can_finish(device: DeviceProblem, wanted: int) -> bool:
+    """Whether a plan that runs once ever does `wanted` operators of its one slot; False is a proof, also with other slots beside it.
+
+    By state, the most operators done after so many repetitions: whoever does nothing stays where it stands, so that it never falls, and
+    where a whole repetition raises none, none ever will. Long lives are taken to end.
+    """
+    slot = device.slots[0]
+    counted = replace(device, slots=(replace(slot, value=(1,) * slot.length),), unit=Fraction(1))
+    states = list_states(counted)
+    rooms = Rooms(states)
+    best = np.full(states.count, -1, dtype=np.int64)
+    best[states.fresh] = 0
+    for _ in range(LONGEST_WALK):
+        before = best
+        for room in device.rooms * device.iterations:
+            rooms.find(room, lambda: False)
+            found = rooms.of(room)
+            origin = np.repeat(found.sources, np.diff(found.first))
+            after = best.copy()
+            reached = best[origin] >= 0
+            np.maximum.at(after, found.target[reached], (best[origin] + found.value)[reached])
+            best = after
+        if best.max() >= wanted:
+            return True
+        if (best == before).all():
+            return False
+    return True

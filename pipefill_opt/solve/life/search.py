@@ -14,6 +14,7 @@ from pipefill_opt.fill.certify import certify
 from pipefill_opt.fill.problem import FillProblem, Objective
 from pipefill_opt.solve.device import Compiled, compile_problem
 from pipefill_opt.solve.exact import solve_exact
+from pipefill_opt.solve.life.alone import can_finish
 from pipefill_opt.solve.life.blend import Blend
 from pipefill_opt.solve.life.bounds import Bounds
 from pipefill_opt.solve.life.dispatch import dispatch, grouped
@@ -31,6 +32,7 @@ from pipefill_opt.solve.life.shortest import LOADS, Shortest, least_horizon
 from pipefill_opt.solve.life.small import search_small
 from pipefill_opt.solve.life.turns import Turns
 from pipefill_opt.solve.result import Limits, Outcome, Reason, Solution
+from pipefill_opt.solve.transitions import transition_count
 from pipefill_opt.solve.watch import Watch
 
 NAME: Final = "life"
@@ -39,6 +41,8 @@ GOOD: Final = 0.96
 BLENDED: Final = "what turns of all sets of residents gain at most, prices checked exactly"
 FEW_LENGTHS: Final = 8
 """Up to so many H the exact search for a lap is done for each."""
+MOST_LISTED: Final = 1_000_000
+"""Most transitions of a device that is searched for a proof that a job fits nowhere."""
 LENGTHS: Final = 3
 """Numbers of main iterations H that are searched, where a plan chooses it."""
 
@@ -52,7 +56,11 @@ def solve_life(problem: FillProblem, limits: Limits | None = None) -> Solution:
         if job.iterations is None and (problem.objective is not Objective.ON_TIME or job.deadline is None):
             raise InputError(f"expected a number, for objective {problem.objective}", where=f"jobs[{j}].iterations")
     watch = Watch(limits if limits is not None else Limits())
-    problem = replace(problem, jobs=tuple(job for job in problem.jobs if job.copies))  # the others say nothing
+    problem = replace(  # the others say nothing
+        problem,
+        jobs=tuple(job for job in problem.jobs if job.copies),
+        devices=tuple(device for device in problem.devices if device.count),
+    )
     compiled = compile_problem(problem)
     lengths = range(1, problem.max_iterations + 1) if problem.iterations is None else [problem.iterations]
     every = range(lengths[0], lengths[-1] + 1)
@@ -72,7 +80,27 @@ def solve_life(problem: FillProblem, limits: Limits | None = None) -> Solution:
         _search(shop, found if problem.iterations is not None else None, found, best)
         if not best.over():
             search_small(shop, best)
-    return _solution(best)
+    stuck = _stuck_once(compiled) if best.value is None and best.watch.ended() is None else ""
+    return _infeasible(watch, stuck) if stuck else _solution(best)
+
+
+def _stuck_once(compiled: Compiled) -> str:
+    """A job that no device can finish where plans run once, not even alone."""
+    problem = compiled.problem
+    if problem.repeat or problem.iterations is None or (problem.migrate and len(problem.devices) > 1):
+        return ""
+    for j, job in enumerate(problem.jobs):
+        places = [
+            compiled.device(c, ((j, k),), problem.iterations)
+            for c, device in enumerate(problem.devices)
+            if device.name in job.devices
+            for k in range(len(job.configurations))
+        ]
+        if all(transition_count(place) <= MOST_LISTED for place in places) and not any(
+            can_finish(place, (job.iterations or 0) * place.slots[0].length) for place in places
+        ):
+            return f"no device can ever finish a copy of job {job.name!r}, not even alone"
+    return ""
 
 
 def _nowhere(problem: FillProblem, found: Shares) -> str:

@@ -47,8 +47,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """Some turns of a relay (`relay`) or of a small queue (`small`): the numbers of the copies at work, those in the slots of `mode`, or two
-    as `pair` with `laps` of the first."""
+    """Some turns of a relay (`relay`) or of a small queue (`small`): the numbers of the copies at work, in the slots of `mode`, or two as
+    `pair` with `laps` of the first."""
 
     begin: int
     end: int
