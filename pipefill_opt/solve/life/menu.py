@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, permutations, product
+from itertools import combinations, permutations
 from math import prod
 from typing import Final
 
+import numpy as np
+
 from pipefill_opt.solve.bounds import net_ticks
 from pipefill_opt.solve.device import Compiled
-from pipefill_opt.solve.life.points import MOST_CELLS, Points, Vector, maximal
+from pipefill_opt.solve.life.points import MOST_CELLS, Ints, Points, Vector, maximal
 from pipefill_opt.solve.life.shares import Kind, kinds_of
 from pipefill_opt.solve.transitions import state_count, transition_count
 from pipefill_opt.solve.watch import Watch
@@ -22,7 +24,7 @@ MOST_SETS: Final = 200
 """Most sets of residents of one size."""
 MOST_WORK: Final = 2_000_000_000
 """Most transitions x starts x cells of a set that is searched."""
-MOST_VECTORS: Final = 50_000
+MOST_VECTORS: Final = 500_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,17 +118,29 @@ class Menu:
             rest = order[:left] + order[left + 1 :]
             own = tuple(sorted(rest))
             parts.append((left, [_moved(v, own, rest) for v in self.vectors[own]]))
-        for laps in product(*(range(1, self.most[s] + 1) for s in order[:-1])):
-            used = sum(n * t for n, t in zip(laps, ticks, strict=False))
-            last = min(self.most[order[-1]], (room - used) // ticks[-1])
-            for left, vectors in parts:
-                rest = laps[:left] + laps[left + 1 :]
-                if left == len(laps):
-                    last = last if any(below(laps, v) for v in vectors) else 0
-                else:
-                    last = min(last, max((v[-1] for v in vectors if below(rest, v[:-1])), default=0))
-            if last > 0:
-                yield (*laps, last)
+        first = np.ones((1, 0), dtype=np.int64)
+        for s in order[:-1]:
+            numbers = np.arange(1, self.most[s] + 1)
+            first = np.column_stack((np.repeat(first, len(numbers), axis=0), np.tile(numbers, len(first))))
+            first = first[first @ np.array(ticks[: first.shape[1]]) < room]
+        for left, vectors in parts:
+            if left == len(order) - 1:
+                first = first[_limits(first, [(*v, 1) for v in vectors]) > 0]
+        last = np.minimum(self.most[order[-1]], (room - first @ np.array(ticks[:-1], dtype=np.int64)) // ticks[-1])
+        for left, vectors in parts:
+            if left < len(order) - 1:
+                last = np.minimum(last, _limits(np.delete(first, left, axis=1), vectors))
+        for laps, most in zip(first[last > 0].tolist(), last[last > 0].tolist(), strict=True):
+            yield (*laps, most)
+
+
+def _limits(first: Ints, vectors: Sequence[Vector]) -> Ints:
+    """The largest last number of a vector whose other ones are no less; 0 if there is none."""
+    most = np.zeros(len(first), dtype=np.int64)
+    for vector in vectors:
+        fits = (first <= np.array(vector[:-1], dtype=np.int64)).all(axis=1)
+        most[fits] = np.maximum(most[fits], vector[-1])
+    return most
 
 
 def below(laps: Vector, other: Vector) -> bool:

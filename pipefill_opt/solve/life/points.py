@@ -6,7 +6,7 @@ slots only the most laps of the last one are kept. Those that come back to where
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import prod
@@ -158,10 +158,12 @@ def spread(now: Any, after: Any, origin: Any, target: Any, others: Any, last: An
                 after[target[k], cell + others[k]] = have + last[k]
 
 
-def maximal(points: Any) -> tuple[Vector, ...]:
-    """Those below no other one."""
+def maximal(points: Iterable[Vector]) -> tuple[Vector, ...]:
+    """Those below no other one, the largest in the first place first."""
+    left = np.array(sorted(set(points), reverse=True), dtype=np.int64)
     found: list[Vector] = []
-    for point in sorted(set(points), reverse=True):
-        if not any(all(a >= b for a, b in zip(other, point, strict=True)) for other in found):
-            found.append(point)
+    while len(left):
+        first = left[0]
+        found.append(tuple(first.tolist()))
+        left = left[(left > first).any(axis=1)]
     return tuple(found)

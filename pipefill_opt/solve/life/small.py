@@ -22,6 +22,8 @@ from pipefill_opt.solve.life.menu import Menu
 from pipefill_opt.solve.life.order import Task, uses
 from pipefill_opt.solve.life.shop import Copy, Leg, Life, Lives, Piece, Shop
 from pipefill_opt.solve.life.stand import Modes, Stands, cast, stand
+from pipefill_opt.solve.life.together import ORIGIN as TOGETHER
+from pipefill_opt.solve.life.together import least_turns
 from pipefill_opt.solve.life.yard import Finish, Known, Yard
 
 ORIGIN: Final = "search of all ways to share out the copies"
@@ -51,7 +53,12 @@ def search_small(shop: Shop, best: Incumbent) -> None:
         menus.append(Menu(shop.compiled, c, shop.iterations, best.watch))
         if not menus[-1].whole:
             return
-    _Small(shop, best, menus).search()
+    if shop.objective is Objective.MAKESPAN:
+        wanted = [own or 0 for own in shop.wanted]
+        turns = least_turns(menus, shop.counts, shop.copies, wanted, shop.release)
+        best.prove(Fraction(turns * shop.turn), TOGETHER)
+    if not best.over():
+        _Small(shop, best, menus).search()
 
 
 def _most_cost(shop: Shop) -> Fraction:
@@ -96,6 +103,7 @@ class _Small:
             ]
         self.modes = [Modes(menu) for menu in menus]
         self.found: list[dict[int, tuple[int, Life]]] = [{0: (0, ())} for _ in menus]
+        self.lived: list[dict[int, Known]] = [{} for _ in menus]
         self.classes = [c for c, count in enumerate(shop.counts) for _ in range(count)]
         self.all = self.lattice.size - 1
         self.rest: list[Ints] = [np.zeros(self.lattice.size, dtype=np.int64) for _ in menus]
@@ -117,13 +125,14 @@ class _Small:
             if round_ % PRUNE == 0:
                 self._prune()
             low, chosen = self._share([yard.open() for yard in self.yards])
+            self._keep(sorted(set(zip(self.classes, chosen, strict=False))))
             low = min(low, self.top)
             if not self.best.problem.migrate:
                 self.best.prove(low * self.unit, ORIGIN)
             if low >= self.top or self.best.over():
                 break
-            entries = sorted(set(zip(self.classes, chosen, strict=True)))
-            entries = [(c, number) for c, number in entries if not self.yards[c].exact[number]]
+            wanted = sorted(set(zip(self.classes, chosen, strict=True)))
+            entries = [(c, number) for c, number in wanted if not self.yards[c].exact[number]]
             if not self._cut(entries) and not self._settle(entries, low):
                 break
 
@@ -144,7 +153,6 @@ class _Small:
 
     def _settle(self, entries: Sequence[tuple[int, int]], low: int) -> bool:
         """Search these numbers; False if nothing came of it."""
-        before = self.top
         changed = False
         for c, number in entries:
             yard = self.yards[c]
@@ -152,14 +160,11 @@ class _Small:
             if self.widest and known is not None and known.cost <= low:
                 continue
             was = int(yard.low[number])
-            worst = before - 1 - (0 if self.widest else int(self.rest[c][number]))
+            worst = self.top - 1 - (0 if self.widest else int(self.rest[c][number]))
             yard.settle(number, worst)
             changed |= bool(yard.exact[number]) or int(yard.low[number]) > was
-            if yard.known.get(number) is not known:
-                changed = True
-                self._live(c, number)
-        self._keep()
-        return changed or self.top < before
+            changed |= yard.known.get(number) is not known
+        return changed
 
     def _prune(self) -> None:
         """Find out what no better plan can have: too dear beside the best use of all other devices."""
@@ -228,8 +233,17 @@ class _Small:
             return int(done * self.shop.worth[task.job][configuration] / self.unit)
         return int(self.shop.weights[task.job] * end * self.shop.turn / self.unit)
 
-    def _keep(self) -> None:
-        """The best plan of the lives found."""
+    def _keep(self, entries: Sequence[tuple[int, int]]) -> None:
+        """The best plan of the lives found, those of these numbers too."""
+        new = False
+        for c, number in entries:
+            known = self.yards[c].known.get(number)
+            if known is not None and self.lived[c].get(number) is not known:
+                self.lived[c][number] = known
+                self._live(c, number)
+                new = True
+        if not new:
+            return
         costs = []
         for own in self.found:
             cost = np.full(self.lattice.size, NEVER, dtype=np.int64)
@@ -240,8 +254,8 @@ class _Small:
         if low >= self.top or not chosen:
             return
         lives = [self.found[c][number][1] for c, number in zip(self.classes, chosen, strict=True)]
-        entries = [Lives(c, 1, life) for c, life in zip(self.classes, lives, strict=True) if life]
-        self.best.keep(self.shop, entries, ORIGIN)
+        plan = [Lives(c, 1, life) for c, life in zip(self.classes, lives, strict=True) if life]
+        self.best.keep(self.shop, plan, ORIGIN)
 
 
 def _stands(stands: Stands, copies: Sequence[int]) -> bool:
