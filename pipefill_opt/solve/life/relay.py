@@ -37,6 +37,8 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 BEAM: Final = 2
 """States kept of one kind at one time."""
+SLACK: Final = 0.03
+"""States that promise less than the best one at their time by a larger part of what one copy gains at most are left."""
 MOST_KINDS: Final = 64
 """Most kinds of copies that a walk tells apart."""
 MOST_LAPS: Final = 512
@@ -119,18 +121,19 @@ class Relay:
         work = horizon * most
         if work > MOST_STEPS:
             return []
-        left, value = np.full(shape, -1, dtype=np.int64), np.zeros(shape)
+        left, value, promise = np.full(shape, -1, dtype=np.int64), np.zeros(shape), np.full(shape, -np.inf)
         came, step, gained = (
             np.zeros((*shape, COLUMNS), dtype=np.int64),
             np.zeros((most, COLUMNS), dtype=np.int64),
             np.zeros(most),
         )
-        left[0, kinds, 0], came[0, kinds, 0, BEFORE] = 0, -1
+        left[0, kinds, 0], promise[0, kinds, 0], came[0, kinds, 0, BEFORE] = 0, 0.0, -1
         forth, keep = kernel(steps_from, work), kernel(keep_best, work)
         own = (tables.copies, tables.alone, tables.wanted)
         for t in range(horizon):
-            found = forth(t, left, value, came, *own, options, tables.beside, gain, slope, step, gained)
-            keep(found, step, gained, left, value, came, tables.wanted, gain, slope)
+            least = float(promise[t].max()) - SLACK * float((gain - slope * t).max())
+            found = forth(t, left, value, promise, least, came, *own, options, tables.beside, gain, slope, step, gained)
+            keep(found, step, gained, left, value, promise, came, tables.wanted, gain, slope)
         ends = [(-float(value[t, kinds, s]), t, s) for t, s in np.argwhere(left[:, kinds] >= 0).tolist() if t]
         return [(-loss, self._piece(_back(came, t, s))) for loss, t, s in sorted(ends)[:number]]
 

@@ -2,7 +2,8 @@
 
 Two copies share a turn, the one in front and the next one. While both go on they do what one of some `options` says; in its last turn the
 front does what is left, and the next one all that fits beside it (`pairs`): then that one is in front. So a walk is a relay to the turn.
-Of the states of one kind at one time only the best few are kept.
+Of the states of one kind at one time only the best few are kept, and a walk goes on only from those that promise hardly less than the best
+at their time: a state promises what was gained so far and, for the laps done of the copy at work, their part of its gain.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ def steps_from(
     t: int,
     left: Any,
     value: Any,
+    promise: Any,
+    least: float,
     came: Any,
     copies: Any,
     alone: Any,
@@ -35,7 +38,8 @@ def steps_from(
 ) -> int:
     """Fill `step` and `gained` with all steps from the states at time t; how many. Kind number `kinds`: nobody works.
 
-    left[t, kind, place]: laps (-1: no such state); value: gained so far; came: how, columns as above. copies[k]: copies of a kind.
+    left[t, kind, place]: laps (-1: no such state); value: gained so far; promise: see above, states that promise less than `least` are
+    left; came: how, columns as above. copies[k]: copies of a kind.
     alone[k]: laps a turn. options[i, k, o]: laps of i in front of k (0: none). beside[i, k, x]: laps of k beside x of i (-1: impossible).
     A copy of kind k that ends at t gains gain[k] - slope[k] t.
     """
@@ -45,7 +49,7 @@ def steps_from(
     have = alone * 0
     for state in range(kinds + 1):
         for s in range(beam):
-            if left[t, state, s] < 0:
+            if left[t, state, s] < 0 or promise[t, state, s] < least:
                 continue
             fresh = state == kinds
             have[:] = 0
@@ -111,15 +115,25 @@ def steps_from(
 
 
 def keep_best(
-    number: int, step: Any, gained: Any, left: Any, value: Any, came: Any, wanted: Any, gain: Any, slope: Any
+    number: int,
+    step: Any,
+    gained: Any,
+    left: Any,
+    value: Any,
+    promise: Any,
+    came: Any,
+    wanted: Any,
+    gain: Any,
+    slope: Any,
 ) -> None:
     """Enter steps as states where they end: those that no other one of the kind is at least as good as; the most promising of them."""
     kinds = len(gain)
     for n in range(number):
         end, at, rest = step[n, END], step[n, AT], step[n, REST]
-        credit = 0.0 if at == kinds else (gain[at] - slope[at] * end) / wanted[at]  # what a lap is worth
-        least = gained[n] - credit * rest
-        place, empty = -1, False
+        promised = gained[n]
+        if at < kinds:
+            promised += (gain[at] - slope[at] * end) * (wanted[at] - rest) / wanted[at]
+        place, empty, least = -1, False, promised
         for s in range(left.shape[2]):
             there = left[end, at, s]
             if there >= 0 and there <= rest and value[end, at, s] >= gained[n]:
@@ -128,9 +142,10 @@ def keep_best(
             if there < 0 or (there >= rest and value[end, at, s] <= gained[n]):
                 left[end, at, s] = -1
                 place, empty = s, True
-            elif not empty and value[end, at, s] - credit * there < least:
-                place, least = s, value[end, at, s] - credit * there
+            elif not empty and promise[end, at, s] < least:
+                place, least = s, promise[end, at, s]
         if place >= 0:
             left[end, at, place] = rest
             value[end, at, place] = gained[n]
+            promise[end, at, place] = promised
             came[end, at, place] = step[n]

@@ -183,6 +183,7 @@ def less(copies: tuple[int, ...], k: int) -> tuple[int, ...]:
 
 def test_no_relay_gains_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipefill_opt.solve.life.relay.BEAM", 24)
+    monkeypatch.setattr("pipefill_opt.solve.life.relay.SLACK", 1e9)
     several = 0
     for seed in range(60):
         shop = shop_of(seed, copies=99)  # the walk is a heuristic where copies run out
