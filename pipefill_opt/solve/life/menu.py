@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from pipefill_opt.solve.bounds import net_ticks
-from pipefill_opt.solve.device import Compiled
+from pipefill_opt.solve.device import Compiled, Residents
 from pipefill_opt.solve.life.points import MOST_CELLS, Ints, Points, Vector, maximal
 from pipefill_opt.solve.life.shares import Kind, kinds_of
 from pipefill_opt.solve.transitions import state_count, transition_count
@@ -32,6 +32,7 @@ class Choice:
     """One turn: laps of each slot. kinds: of the slots, indices into `Menu.kinds`. points: None where it is not known to be there."""
 
     kinds: Vector
+    residents: Residents
     jobs: Vector
     laps: Vector
     points: Points | None
@@ -106,7 +107,7 @@ class Menu:
         vectors = maximal(found)
         self.vectors[slots] = tuple(vectors) if order == slots else tuple(_moved(v, order, slots) for v in vectors)
         jobs = tuple(self.kinds[s].job for s in order)
-        self.choices += [Choice(order, jobs, laps, points) for laps in vectors]
+        self.choices += [Choice(order, residents, jobs, laps, points) for laps in vectors]
         return True
 
     def _loose(self, order: Vector) -> Iterator[Vector]:

@@ -187,7 +187,7 @@ class _Small:
         """The known life of these copies from where copies can stand, or one near it."""
         yard = self.yards[c]
         known = yard.known[number]
-        stands, lost = stand(self.menus[c], known.stretches)
+        stands, lost = stand(self.shop.compiled, known.stretches)
         if lost:
             allowed = [use for use in uses(self.menus[c], known.tasks) if _stands(stands, use.copies)]
             near = yard.again(number, [use for use in allowed if cast(use, stands) is not None])
@@ -220,10 +220,10 @@ class _Small:
         cost = 0
         for k in number:
             task = known.tasks[k]
-            kind = self.menus[c].kinds[stands[k][0]]
+            configuration = stands[k][0][1]
             done = task.wanted - max(0, left[k])
-            copies.append(Copy(0, task.job, kind.configuration, begin.get(k, 0), end[k], done, None))
-            cost = max(cost, end[k]) if self.widest else cost + self._cost(task, kind.configuration, done, end[k])
+            copies.append(Copy(0, task.job, configuration, begin.get(k, 0), end[k], done, None))
+            cost = max(cost, end[k]) if self.widest else cost + self._cost(task, configuration, done, end[k])
         if not legs:
             return 0, ()
         return cost, ((0, Piece(legs[0].mode, legs[-1].end, tuple(copies), 0, legs=tuple(legs))),)

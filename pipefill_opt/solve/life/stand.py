@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from pipefill_opt.solve.device import Compiled
 from pipefill_opt.solve.life.menu import Menu, below
 from pipefill_opt.solve.life.modes import Mode
 from pipefill_opt.solve.life.order import Stretch, Use
@@ -16,8 +17,8 @@ from pipefill_opt.solve.life.points import Points, Vector
 
 MOST_TRIES: Final = 20_000
 
-Stands = dict[int, tuple[int, int]]
-"""By copy: its kind (index of the menu) and its position."""
+Stands = dict[int, tuple[tuple[int, int], int]]
+"""By copy: its job and configuration, and its position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Cast:
 def cast(use: Use, stands: Stands) -> Cast | None:
     """The use from where its copies stand; None if it is not known to be there."""
     points = use.choice.points
-    if points is None or any(stands[k][0] != kind for k, kind in zip(use.copies, use.choice.kinds, strict=True)):
+    if points is None or any(stands[k][0] != kind for k, kind in zip(use.copies, use.choice.residents, strict=True)):
         return None
     slots = sorted(range(len(use.copies)), key=lambda s: (_rank(use, s), stands[use.copies[s]][1]))
     copies = tuple(use.copies[s] for s in slots)
@@ -49,11 +50,11 @@ def _rank(use: Use, slot: int) -> int:
     return use.choice.kinds.index(use.choice.kinds[slot])
 
 
-def stand(menu: Menu, stretches: Sequence[Stretch]) -> tuple[Stands, int]:
+def stand(compiled: Compiled, stretches: Sequence[Stretch]) -> tuple[Stands, int]:
     """(where copies stand best, turns that are not there then)."""
-    kinds: dict[int, int] = {}
+    kinds: dict[int, tuple[int, int]] = {}
     for stretch in stretches:
-        for k, kind in zip(stretch.use.copies, stretch.use.choice.kinds, strict=True):
+        for k, kind in zip(stretch.use.copies, stretch.use.choice.residents, strict=True):
             kinds.setdefault(k, kind)
     order = list(kinds)
     best: tuple[int, Stands] | None = None
@@ -67,7 +68,8 @@ def stand(menu: Menu, stretches: Sequence[Stretch]) -> tuple[Stands, int]:
             best = (lost, dict(stands))
             return
         copy = order[number]
-        for position in range(menu.kinds[kinds[copy]].device.slots[0].length):
+        job, configuration = kinds[copy]
+        for position in range(len(compiled.problem.jobs[job].configurations[configuration].operators)):
             tries += 1
             stands[copy] = (kinds[copy], position)
             more = sum(
