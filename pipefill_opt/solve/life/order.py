@@ -45,13 +45,15 @@ class Stretch:
     use: Use
 
 
-def uses(menu: Menu, tasks: Sequence[Task]) -> list[Use]:
-    """All turns with these copies; slots of one kind take copies in order."""
+def uses(menu: Menu, tasks: Sequence[Task], *, most: int | None = None) -> list[Use]:
+    """All turns with these copies, of at most so many slots; slots of one kind take copies in order."""
     found = []
     own: dict[int, list[int]] = {}
     for k, task in enumerate(tasks):
         own.setdefault(task.job, []).append(k)
     for choice in menu.choices:
+        if most is not None and len(choice.jobs) > most:
+            continue
         for copies in product(*(own.get(job, ()) for job in choice.jobs)):
             if len(set(copies)) < len(copies) or any(
                 a == b and j > k for (a, j), (b, k) in pairwise(zip(choice.kinds, copies, strict=True))

@@ -80,7 +80,7 @@ class _Writer:
 
     def relayed(self, piece: Piece) -> Iterator[Phase]:
         """A copy and the next one, or any in turns of their own."""
-        names = [self.name(copy.job) for copy in piece.copies]
+        names = piece.names or [self.name(copy.job) for copy in piece.copies]
         clock = 0
         for leg in piece.legs:
             if leg.begin > clock:
@@ -95,7 +95,9 @@ class _Writer:
                 if key not in self._beside:
                     self._beside[key] = _occurrences(leg.pair.visits(leg.laps))
                 occurrences = self._beside[key]
-                slots = [self.slot(mode, 0, mode.start, names[copy]) for mode, copy in zip(modes, leg.copies, strict=True)]
+                slots = [
+                    self.slot(mode, 0, mode.start, names[copy]) for mode, copy in zip(modes, leg.copies, strict=True)
+                ]
             yield Phase(tuple(slots), occurrences, leg.end - leg.begin)
 
     def work(self, mode: Mode) -> Work:

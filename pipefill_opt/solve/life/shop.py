@@ -63,6 +63,7 @@ class Piece:
     """A mode for some turns, and the copies that it works on. `release`: it begins no earlier.
 
     parts: those of a piece of two tracks (`layers`), which begins at turn 0. legs: those of a relay; between them the device is idle.
+    names: of its copies, where they move between devices (`moving`).
     """
 
     mode: Mode
@@ -72,6 +73,7 @@ class Piece:
     parts: tuple[Part, ...] = ()
     layers: Layers | None = None
     legs: tuple[Leg, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 Life = tuple[tuple[int, Piece], ...]

@@ -19,6 +19,7 @@ from pipefill_opt.solve.life.due import Due
 from pipefill_opt.solve.life.incumbent import Incumbent, common
 from pipefill_opt.solve.life.lattice import NEVER, Ints, Lattice
 from pipefill_opt.solve.life.menu import Menu
+from pipefill_opt.solve.life.moving import Moving
 from pipefill_opt.solve.life.order import Task, uses
 from pipefill_opt.solve.life.shop import Copy, Leg, Life, Lives, Piece, Shop
 from pipefill_opt.solve.life.stand import Modes, Stands, cast, stand
@@ -59,6 +60,25 @@ def search_small(shop: Shop, best: Incumbent) -> None:
         best.prove(Fraction(turns * shop.turn), TOGETHER)
     if not best.over():
         _Small(shop, best, menus).search()
+    if problem.migrate and shop.objective is Objective.MAKESPAN:
+        _move(shop, best, menus)
+
+
+def _move(shop: Shop, best: Incumbent, menus: Sequence[Menu]) -> None:
+    """Try fewer turns by copies that move, the fewest first."""
+    from pipefill_opt.solve.cpsat import maximize
+
+    moving = Moving(shop, menus, maximize, best.watch)
+    assert best.value is not None
+    assert best.bound is not None
+    least = -(-best.bound.numerator // (best.bound.denominator * shop.turn))
+    for turns in range(least, int(best.value / shop.turn)):
+        if best.over():
+            return
+        lives = moving.plan(turns)
+        if lives is not None:
+            best.keep(shop, lives, "copies that move")
+            return
 
 
 def _most_cost(shop: Shop) -> Fraction:

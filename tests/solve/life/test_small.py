@@ -13,7 +13,7 @@ import pytest
 
 from pipefill_opt.fill.certify import certify
 from pipefill_opt.fill.plan import FillPlan
-from pipefill_opt.fill.problem import FillProblem, Objective
+from pipefill_opt.fill.problem import FillBubble, FillProblem, Guard, Objective, Operator
 from pipefill_opt.solve.device import DevicePlan, compile_problem
 from pipefill_opt.solve.life import menu as menus_module
 from pipefill_opt.solve.life.dispatch import dispatch, grouped
@@ -215,6 +215,74 @@ def test_all_devices_together_need_no_more_turns_than_the_optimum() -> None:
         checked += 1
     assert checked >= 15
     assert near >= checked // 2
+
+
+def test_copies_that_move_make_plans_shorter() -> None:
+    moved = shorter = 0
+    for seed in range(60):
+        problem = tiny(seed, Objective.MAKESPAN)
+        if not problem.repeat or problem.iterations is None:
+            continue
+        problem = replace(problem, migrate=True)
+        best = listed(problem)
+        if best is None or best.shop is None:
+            continue
+        first = best.value
+        search_small(best.shop, best)
+        assert best.value is not None
+        assert best.bound is not None
+        assert best.bound <= best.value
+        plan = plan_of(best.shop, best.lives)
+        verdict = certify(problem, plan)
+        assert verdict.valid, verdict.violations
+        assert verdict.objective == best.value
+        moved += not certify(replace(problem, migrate=False), plan).valid
+        shorter += best.value != first
+    assert moved >= 1
+    assert shorter >= 3
+
+
+def test_one_copy_moves_to_the_device_that_is_left() -> None:
+    """Three copies of three laps on two devices, a lap a turn: five turns, where staying takes six."""
+    problem = tiny(1, Objective.MAKESPAN)
+    configuration = replace(
+        problem.jobs[0].configurations[0],
+        resident=1,
+        operators=(Operator("one", duration=5, memory=0, carry=0, flops=Fraction(0), value=None),),
+    )
+    job = replace(
+        problem.jobs[0],
+        copies=3,
+        iterations=3,
+        release=0,
+        devices=frozenset(["a"]),
+        keep=True,
+        configurations=(configuration,),
+    )
+    device = replace(
+        problem.devices[0],
+        name="a",
+        count=2,
+        speed=Fraction(1),
+        resident_free=1,
+        bubbles=(FillBubble(0, 5, 5, "inner"),),
+    )
+    queue = replace(
+        problem,
+        jobs=(job,),
+        devices=(device,),
+        iterations=1,
+        repeat=True,
+        migrate=True,
+        guard=Guard(Fraction(1), 0),
+        switch=replace(problem.switch, enter=0, leave=0),
+    )
+    found = solve_life(queue)
+    assert found.objective == 5 * queue.period
+    assert found.outcome is Outcome.OPTIMAL
+    stay = solve_life(replace(queue, migrate=False))
+    assert stay.objective == 6 * queue.period
+    assert stay.outcome is Outcome.OPTIMAL
 
 
 def test_a_class_without_devices_changes_nothing() -> None:
