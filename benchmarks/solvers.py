@@ -23,14 +23,18 @@ from pipefill_opt.solve.result import Limits, Solution
 BUBBLES = 500
 OPERATORS = 37
 SEEDS = range(5)
-MIXED = ((2, 20, 30), (2, 40, 30), (3, 20, 20), (3, 20, 30), (3, 40, 30))
-"""Slots, bubbles, operators of a chain."""
+MIXED = ((2, 20, 30), (2, 40, 30), (3, 20, 20), (3, 20, 30), (3, 40, 30), (3, 40, 60))
+FOUR = ((20, 20), (20, 30), (20, 40), (40, 30))
+"""(Slots,) bubbles, operators of a chain."""
+SEVERAL = 4
+"""Main iterations of the plans that are longer than one."""
 
 
 def lines() -> Iterator[Line]:
     """Gaps in percent."""
     solve(instance(0, slots=2, bubbles=60), solver="dp")
     mixed_line(0, slots=3, bubbles=4, operators=9, seconds=60, target=0.0)
+    mixed_line(0, slots=3, bubbles=20, operators=9, seconds=60, target=0.0, iterations=2)
     mixed_line(0, slots=3, bubbles=4, operators=12, seconds=60, target=0.0, carry=True)
     for seed in SEEDS:
         yield gap_line(seed, slots=2, seconds=2, target=0.3)
@@ -38,8 +42,12 @@ def lines() -> Iterator[Line]:
     for slots, bubbles, operators in MIXED:
         for seed in range(3):
             yield mixed_line(seed, slots=slots, bubbles=bubbles, operators=operators, seconds=5, target=0.0)
-    for seed in range(3):
-        yield mixed_line(seed, slots=4, bubbles=20, operators=20, seconds=30, target=1.0)
+    for operators in (20, 30):
+        for seed in range(8):
+            yield mixed_line(seed, slots=3, bubbles=20, operators=operators, seconds=5, target=0.0, iterations=SEVERAL)
+    for bubbles, operators in FOUR:
+        for seed in range(3):
+            yield mixed_line(seed, slots=4, bubbles=bubbles, operators=operators, seconds=30, target=1.0)
     for seed in range(2):
         yield mixed_line(seed, slots=2, bubbles=20, operators=30, seconds=5, target=0.0, carry=True)
         yield mixed_line(seed, slots=3, bubbles=20, operators=20, seconds=15, target=1.0, carry=True)
@@ -55,17 +63,28 @@ def gap_line(seed: int, *, slots: int, seconds: float, target: float) -> Line:
 
 
 def mixed_line(
-    seed: int, *, slots: int, bubbles: int, operators: int, seconds: float, target: float, carry: bool = False
+    seed: int,
+    *,
+    slots: int,
+    bubbles: int,
+    operators: int,
+    seconds: float,
+    target: float,
+    carry: bool = False,
+    iterations: int = 1,
 ) -> Line:
     """The gap of one device with given residents after `seconds` of CPU time."""
     compiled = compile_problem(mixed(seed, slots=slots, bubbles=bubbles, operators=operators, carry=carry))
-    device = compiled.device(0, tuple((j, 0) for j in range(slots)), 1)
+    device = compiled.device(0, tuple((j, 0) for j in range(slots)), iterations)
     begun = time.process_time()
     found = solve_exact(device, cpu_limits(seconds))
     used = time.process_time() - begun
     gap = 100 * (found.bound - found.value) / max(1, found.value)
     kind = "slots that carry" if carry else "slots"
-    name = f"gap after {seconds:g} s, {slots} {kind}, {bubbles} mixed bubbles, {operators} operators, seed {seed}"
+    length = f", H = {iterations}" if iterations > 1 else ""
+    name = (
+        f"gap after {seconds:g} s, {slots} {kind}, {bubbles} mixed bubbles, {operators} operators{length}, seed {seed}"
+    )
     return Line(name, gap, target, "%", note=f"{found.origin}, {used:.2f} s of CPU time")
 
 

@@ -13,6 +13,7 @@ from pipefill_opt.solve.device import DevicePlan, DeviceProblem, DeviceResult
 from pipefill_opt.solve.dp import solve_dp
 from pipefill_opt.solve.grid import fits_grid
 from pipefill_opt.solve.monotone import relax
+from pipefill_opt.solve.parts import solve_parts, takes_parts
 from pipefill_opt.solve.result import Limits, Reason
 from pipefill_opt.solve.transitions import state_count, transition_count
 from pipefill_opt.solve.value_iteration import solve_value_iteration
@@ -36,7 +37,10 @@ def solve_exact(device: DeviceProblem, limits: Limits, *, hint: DevicePlan | Non
     transitions = transition_count(device)
     if transitions <= FEW_TRANSITIONS:
         return solve_dp(device, limits, hint=hint)
-    relaxed = relax(device) if fits_grid(device) else None
+    monotone = relax(device)
+    if takes_parts(device, monotone):
+        return solve_parts(device, monotone, limits, hint=hint)
+    relaxed = monotone if fits_grid(device) else None
     if relaxed is not None and relaxed.exact:
         return solve_value_iteration(device, relaxed, limits, hint=hint)
     by_list = transitions <= MOST_TRANSITIONS and state_count(device) <= MOST_STATES

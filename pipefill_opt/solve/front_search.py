@@ -15,7 +15,7 @@ from pipefill_opt.solve.laps import LapPoints
 from pipefill_opt.solve.monotone import Relaxed
 from pipefill_opt.solve.potential import Potential
 
-STATE: Final = 3
+STATE: Final = 6
 """To go on from a state takes about as long as to sweep so many positions."""
 
 

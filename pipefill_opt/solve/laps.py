@@ -77,6 +77,12 @@ class LapPoints:
             self.points = self.points[self.points @ weights <= bound]
             self._count()
 
+    def at_least_one(self) -> None:
+        """Leave only points with a lap of each slot."""
+        if self.points is not None:
+            self.points = self.points[(self.points > 0).all(axis=1)]
+            self._count()
+
     def rule_out(self, point: Table) -> None:
         """No plan has these laps."""
         if self.points is not None:

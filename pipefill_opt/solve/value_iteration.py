@@ -45,7 +45,7 @@ from pipefill_opt.solve.result import Limits, Reason
 from pipefill_opt.solve.watch import Watch
 
 ORIGIN: Final = "value iteration"
-AIMED: Final = 3
+AIMED: Final = 6
 """So much more work goes to the best laps left than to the best starts left."""
 RELAXED_CUTS: Final = 8
 """Work that cuts of a device that is not monotone may take, in sweeps; those of a monotone one take turns with the search of starts."""
@@ -69,11 +69,18 @@ def solve_value_iteration(
 class Starts:
     """The search over starts. `bound` holds at any time; `value` and `plan` are the best found so far.
 
-    limit: by start, an upper bound on every plan begun there at its best (`potential`), lowered as the search goes on. points: set by
-    `closed`.
+    limit: by start, an upper bound on every plan begun there at its best (`potential`), lowered as the search goes on. points:
+    if given, only plans with such laps are looked for (else `closed` lists them), and `value` is their `low`, which no plan here need have.
     """
 
-    def __init__(self, device: DeviceProblem, relaxed: Relaxed, watch: Watch, hint: DevicePlan | None) -> None:
+    def __init__(
+        self,
+        device: DeviceProblem,
+        relaxed: Relaxed,
+        watch: Watch,
+        hint: DevicePlan | None,
+        points: LapPoints | None = None,
+    ) -> None:
         self.device = device
         self.relaxed = relaxed
         self.exact = relaxed.exact
@@ -85,7 +92,9 @@ class Starts:
         self.value = 0 if hint is None else hint.value(device)
         self.lap = tuple(sum(slot.value) for slot in device.slots)
         self.limit: Table = self.grid.table([])
-        self.points: LapPoints | None = None
+        self.points = points
+        if points is not None:
+            self.value, self.bound = points.low, min(self.bound, points.high)
         self.fronts: FrontSearch | None = None
         self.cuts = Cuts(self.lap, tuple(sum(slot.ticks) for slot in device.slots))
         self.aim: Aim | None = None
@@ -129,8 +138,10 @@ class Starts:
         if first is None:
             return False
         self.limit = first.limit
-        points = lap_points(self.device, self.value, min(self.bound, first.bound))
-        self.points = points
+        if self.points is None:
+            self.points = lap_points(self.device, self.value, min(self.bound, first.bound))
+        points = self.points
+        points.cut(points.worth, first.bound)
         self.bound = points.high
         aiming, stepping = 0.0, 0.0 if self.exact else RELAXED_CUTS * prod(self.grid.length) * len(self.grid.rooms)
         if self.bound > self.value and self.exact:
