@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from threading import Event, Thread
 
 from benchmarks.line import Line
@@ -19,13 +20,19 @@ from pipefill_opt.solve.result import Limits
 
 
 def lines() -> Iterator[Line]:
-    """Gap in percent for the three objectives: queues of jobs that each need a device for themselves, and queues that share devices."""
+    """Gap in percent for the three objectives: queues of jobs that each need a device for themselves, and queues that share devices;
+    where copies share devices also for other seeds, and for copies of ten times as many iterations."""
     for shared in (False, True):
         yield gap_line("makespan", 16, 512, 24, depth=10.0, shared=shared, seconds=60, target=1.0)
         yield gap_line("makespan", 16, 512, 24, depth=2.0, shared=shared, seconds=60, target=2.0)
         yield gap_line("weighted-completion", 16, 512, 24, depth=10.0, shared=shared, seconds=60, target=2.5)
         yield gap_line("weighted-completion", 64, 128, 48, depth=10.0, shared=shared, seconds=180, target=3.0)
         yield gap_line("on-time-value", 16, 512, 24, depth=10.0, shared=shared, seconds=60, target=3.0)
+    for seed in (2, 3):
+        yield gap_line("makespan", 16, 512, 24, depth=10.0, shared=True, seconds=60, target=1.0, seed=seed)
+        yield gap_line("makespan", 16, 512, 24, depth=2.0, shared=True, seconds=60, target=2.0, seed=seed)
+        yield gap_line("weighted-completion", 16, 512, 24, depth=10.0, shared=True, seconds=60, target=2.5, seed=seed)
+    yield gap_line("makespan", 16, 512, 24, depth=2.0, shared=True, seconds=60, target=2.0, longer=10)
 
 
 def gap_line(
@@ -39,9 +46,13 @@ def gap_line(
     seconds: float,
     target: float,
     seed: int = 1,
+    longer: int = 1,
 ) -> Line:
-    """The gap that is left after `seconds` of CPU time."""
+    """The gap that is left after `seconds` of CPU time. longer: times as many iterations."""
     problem = queue(seed, objective, classes=classes, count=count, kinds=kinds, depth=depth, shared=shared)
+    problem = replace(
+        problem, jobs=tuple(replace(job, iterations=longer * (job.iterations or 0)) for job in problem.jobs)
+    )
     limits = Limits()
     begun = time.process_time()
     done = Event()
@@ -59,6 +70,8 @@ def gap_line(
     watcher.join()
     gap = 100.0 if found.gap is None else float(100 * found.gap)
     how = "shared" if shared else "one at a time"
+    how += f", seed {seed}" if seed > 1 else ""
+    how += f", {longer} times the iterations" if longer > 1 else ""
     name = f"{objective} gap after {seconds:g} s, {classes} x {count} devices, {kinds} kinds, {depth:g} copies a device, {how}"
     return Line(name, gap, target, "%", note=f"{found.outcome}, {found.bound_origin}, {used:.1f} s of CPU time")
 
