@@ -33,6 +33,7 @@ MOST_PAIRS: Final = 1_000_000
 """Pairs of numbers of copies, one within the other."""
 MOST_COST: Final = 2**50
 MOST_ROUNDS: Final = 3_000
+MOST_PLANS: Final = 300
 PRUNE: Final = 4
 """Rounds between two looks at what is still of use."""
 FEW: Final = 2
@@ -155,6 +156,31 @@ class _Small:
             entries = [(c, number) for c, number in wanted if not self.yards[c].exact[number]]
             if not self._cut(entries) and not self._settle(entries, low):
                 break
+        self._plan()
+
+    def _plan(self) -> None:
+        """Where lives of known cost are not there from any positions: the best plan of those that are."""
+        for _ in range(MOST_PLANS):
+            if self.best.over():
+                return
+            costs = []
+            for yard, own in zip(self.yards, self.found, strict=True):
+                cost = yard.open()
+                for number in yard.known:
+                    if number in own:
+                        cost[number] = own[number][0]
+                    elif number in self.lived[yard.menu.c]:
+                        cost[number] = NEVER
+                costs.append(cost)
+            low, chosen = self._share(costs)
+            if low >= self.top:
+                return
+            entries = sorted(set(zip(self.classes, chosen, strict=True)))
+            new = [(c, n) for c, n in entries if n not in self.found[c] or not self.yards[c].exact[n]]
+            self._cut(new)
+            if not self._settle(new, low) and all(n in self.lived[c] for c, n in entries):
+                return
+            self._keep(entries)
 
     def _share(self, costs: Sequence[Ints]) -> tuple[int, list[int]]:
         """(least cost, numbers of the devices). On the bench sits who is not served."""
