@@ -117,7 +117,7 @@ def solve(
     Objectives over time have one solver, `auto`; it alone may find that there is no plan (outcome infeasible).
 
     Raises InputError for an unknown solver, one that does not solve the objective, or a start for a solver that takes none,
-    CertificateError if the start breaks a rule, or the plan found does (a bug of ours).
+    CertificateError if the start breaks a rule, or the plan found does, or it beats its bound (bugs of ours).
     """
     if solver not in solver_names():
         raise InputError(f"expected one of {', '.join(solver_names())}", value=solver, where="solver")
@@ -155,6 +155,10 @@ def _over_time(problem: FillProblem, solver: str, limits: Limits | None, start: 
         found.objective >= known.objective if more else found.objective <= known.objective
     ):
         return found
+    if found.bound is not None and (known.objective > found.bound if more else known.objective < found.bound):
+        raise CertificateError(
+            f"the bound {found.bound} ({found.bound_origin}) is refuted by a plan of {known.objective}, a bug of ours"
+        )
     proved = known.objective == found.bound
     return replace(
         found,
@@ -226,13 +230,18 @@ def _solution(compiled: Compiled, solver: Solver, answer: Answer, watch: Watch, 
             f"the plan of solver {solver.name} failed its certificate, a bug of ours: "
             + (found or f"objective {certificate.objective}, not {objective}")
         )
+    bound = answer.bound * compiled.unit
+    if bound < objective:
+        raise CertificateError(
+            f"the bound {bound} ({answer.origin}) is refuted by a plan of {objective}, a bug of ours"
+        )
     proved = answer.value == answer.bound
     return Solution(
         outcome=Outcome.OPTIMAL if proved else Outcome.FEASIBLE,
         reason=Reason.PROVED if proved else answer.reason,
         plan=plan,
         objective=objective,
-        bound=answer.bound * compiled.unit,
+        bound=bound,
         bound_origin=answer.origin,
         solver=solver.name,
         seconds=watch.seconds(),

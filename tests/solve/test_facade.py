@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -197,6 +198,18 @@ def test_objectives_over_time_have_one_solver() -> None:
         solve(replace(shared(), objective=Objective.MAKESPAN), solver="dp")
     with pytest.raises(InputError, match=r"jobs\[0\].iterations: expected a number, for objective makespan"):
         solve(replace(shared(), objective=Objective.MAKESPAN))
+
+
+def test_a_bound_that_its_own_plan_refutes_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = facade.search_exact
+
+    def wrong(*arguments: Any) -> Answer:
+        found = search(*arguments)
+        return replace(found, bound=found.value - 1)
+
+    monkeypatch.setattr(facade, "search_exact", wrong)
+    with pytest.raises(CertificateError, match="is refuted by a plan of .*, a bug of ours"):
+        solve(shared(), solver="dp")
 
 
 def test_a_plan_that_breaks_a_rule_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
