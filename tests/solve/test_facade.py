@@ -16,7 +16,7 @@ from pipefill_opt.fill.problem import FillProblem, Objective
 from pipefill_opt.fill.read import read_instance
 from pipefill_opt.solve import facade
 from pipefill_opt.solve.facade import SOLVERS, solve, solver_names
-from pipefill_opt.solve.lengths import Answer
+from pipefill_opt.solve.lengths import Answer, search_exact
 from pipefill_opt.solve.result import Limits, Outcome, Progress, Reason
 from tests.cases import cases_folder
 from tests.solve.devices import fill_problem, job
@@ -201,14 +201,14 @@ def test_objectives_over_time_have_one_solver() -> None:
 
 
 def test_a_bound_that_its_own_plan_refutes_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    search = facade.search_exact
+    search = search_exact
 
     def wrong(*arguments: Any) -> Answer:
         found = search(*arguments)
         return replace(found, bound=found.value - 1)
 
     monkeypatch.setattr(facade, "search_exact", wrong)
-    with pytest.raises(CertificateError, match="is refuted by a plan of .*, a bug of ours"):
+    with pytest.raises(CertificateError, match="is refuted by a plan"):
         solve(shared(), solver="dp")
 
 
