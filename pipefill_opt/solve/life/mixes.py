@@ -7,7 +7,7 @@ which costs a change of at least `between`, or each has rooms of its own. Larger
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final
 
@@ -30,7 +30,8 @@ FINEST: Final = 1024
 class Many:
     """What sets of three and more copies take. By kind: row of one lap, most laps, ticks of a lap, bytes that stay, most bytes beside.
 
-    room: ticks of all of them in a turn. apart: the rooms, where three copies may have one each, and only so pay no change; else none.
+    room: ticks of three of them in a turn. apart: the rooms, where three copies may have one each, and only so pay no change; else none.
+    again: whether there are two copies. Each copy more than `free` costs a change of `between` more.
     """
 
     first: Ints
@@ -38,8 +39,11 @@ class Many:
     ticks: Ints
     stays: Ints
     cap: Ints
+    again: Ints
     room: int
     apart: tuple[int, ...]
+    between: int
+    free: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +67,7 @@ def mixes_of(compiled: Compiled, c: int, length: int, kinds: Sequence[Kind], sha
     empty = compiled.device(c, (), length)
     entry = {job: e for e, job in enumerate(shares)}
     laps = {job: share for job, share in shares.items() if share.share == share.lap * _wanted(compiled, job)}
-    kinds = undominated([kind for kind in kinds if kind.job in laps])
+    kinds = undominated([_for_one(kind, _wanted(compiled, kind.job)) for kind in kinds if kind.job in laps])
     most = [max((k.most[0] for k in kinds if k.job == job), default=1) if job in laps else 1 for job in shares]
     wanted = [_wanted(compiled, job) if job in laps else share.alone for job, share in shares.items()]
     first = np.cumsum([0, *most])[:-1]
@@ -93,6 +97,11 @@ def mixes_of(compiled: Compiled, c: int, length: int, kinds: Sequence[Kind], sha
         pairs=np.array(_alone(first, most) + _points(found, first), dtype=np.int64).reshape(-1, 2),
         many=many,
     )
+
+
+def _for_one(kind: Kind, wanted: int) -> Kind:
+    """The kind with no more laps a turn than a copy wants: what a slot does beyond them counts for nobody."""
+    return replace(kind, most=(min(kind.most[0], wanted),))
 
 
 def _wanted(compiled: Compiled, job: int) -> int:
@@ -165,17 +174,22 @@ def _points(found: dict[tuple[int, int], Ints], first: Ints) -> list[tuple[int, 
 
 
 def _many(compiled: Compiled, empty: DeviceProblem, kinds: Sequence[Kind], first: dict[int, int]) -> Many:
-    """Three copies in at most two rooms share one; in three they share one or have one each."""
+    """k copies in R rooms cost k - R changes at least. Three copies in three rooms have one each, or cost one too."""
     kinds = sorted(kinds, key=lambda kind: -kind.lap)
     rooms = rooms_of(empty, kinds) if kinds else []
     jobs = {kind.job for kind in kinds}
-    between = min((least_between(compiled, a, b) for a in jobs for b in jobs), default=0) if len(rooms) <= 3 else 0
+    between = min((least_between(compiled, a, b) for a in jobs for b in jobs), default=0)
+    few = len(rooms) <= 3
+    changes = max(1, 3 - len(rooms)) if few else 0
     return Many(
         first=np.array([first[kind.job] for kind in kinds], dtype=np.int64),
         most=np.array([kind.most[0] for kind in kinds], dtype=np.int64),
         ticks=np.array([kind.lap for kind in kinds], dtype=np.int64),
         stays=np.array([kind.stays for kind in kinds], dtype=np.int64),
         cap=np.array([min(empty.resident_free, kind.headroom + kind.stays) for kind in kinds], dtype=np.int64),
-        room=max(0, sum(rooms) - between),
+        again=np.array([compiled.problem.jobs[kind.job].copies > 1 for kind in kinds], dtype=np.int64),
+        room=max(0, sum(rooms) - changes * between),
         apart=tuple(rooms) if between and len(rooms) == 3 else (),
+        between=between,
+        free=max(3, len(rooms) + 1) if few else len(rooms),
     )

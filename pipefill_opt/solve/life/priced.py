@@ -33,6 +33,8 @@ ENRICHED: Final = 3
 """Times that pieces of several slots are added at the LP's prices."""
 FINE: Final = 2e-4
 """Gap of the LP at which no more lives are generated."""
+TIGHT: Final = 0.99
+"""A bound by whole laps that keeps so much of what its prices promise is as good as any other one."""
 FLUID: Final = "fluid bound at prices of column generation"
 WALKED: Final = "column generation over lives, prices checked exactly"
 
@@ -75,6 +77,7 @@ def search_priced(
     turns: Sequence[Turns],
 ) -> None:
     """Improve `best` with lives for this H. bounds: where given, in turns of this H, they are improved too. start: lives to begin with."""
+    whole = bounds is not None and prove_whole(bounds, best, turns)
     master = _master(shop, horizon)
     relays = relays_of(shop, turns)
     wide = turns and not relays_suffice(shop, relays)
@@ -85,7 +88,7 @@ def search_priced(
     last = max((ends(entry.life) for entry in start), default=1)
     for number in range(1 + ENRICHED):
         master.generate(oracle, best.watch, rounds=ROUNDS, gap=FINE)
-        if bounds is not None and master.prices is not None:
+        if bounds is not None and not whole and master.prices is not None:
             prove(bounds, best, master.prices)
         if (
             best.over()
@@ -97,13 +100,14 @@ def search_priced(
             break
         pricing = Pricing(shop, pieces, horizon, 1, layers, relays)
         oracle = _oracle(pricing, bounds)
-    whole = bounds is not None and prove_whole(bounds, best, turns, master)
     if not best.over() and master.relax():
         lives = dive(shop, master, oracle, offers_of(pieces), best.watch)
         best.keep(shop, with_endless(shop, lives), "lives rounded")
-    if bounds is not None and not best.over() and not whole and master.prices is not None:
+    if bounds is None or best.over() or whole:
+        return
+    if master.prices is not None:
         polish(bounds, best, master)
-    if bounds is not None and not best.over() and shop.objective is Objective.COMPLETION:
+    if not best.over() and shop.objective is Objective.COMPLETION:
         least = interval_bound(bounds, last, best.watch.left().time)
         if least is not None:
             best.prove(least * bounds.shares.unit, ORIGIN)
@@ -135,15 +139,17 @@ def _oracle(pricing: Pricing, bounds: Bounds | None) -> Oracle:
     return oracle
 
 
-def prove_whole(bounds: Bounds, best: Incumbent, turns: Sequence[Turns], before: Master) -> bool:
-    """The bound by whole laps in every turn, from the prices of lives on; whether there is one."""
-    if not turns or before.prices is None or best.over() or not usable(bounds):
+def prove_whole(bounds: Bounds, best: Incumbent, turns: Sequence[Turns]) -> bool:
+    """The bound by whole laps in every turn; whether there is one that others need not be tried beside."""
+    if not turns or best.over() or not usable(bounds):
         return False
-    found = whole_prices(bounds, turns, before.prices, best.watch)
+    found = whole_prices(bounds, turns, best.watch)
     least = None if found is None else whole_bound(bounds, *found, best.watch)
-    if least is not None:
-        conclude(bounds, best, least, WHOLE_LAPS)
-    return least is not None
+    if found is None or least is None:
+        return False
+    conclude(bounds, best, least, WHOLE_LAPS)
+    tight = float(least / bounds.unit) >= TIGHT * found[1].bound
+    return tight and all(walks is None for walks in bounds.walks)
 
 
 def polish(bounds: Bounds, best: Incumbent, before: Master) -> None:

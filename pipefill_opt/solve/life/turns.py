@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from math import prod
 from typing import Final
 
@@ -53,19 +54,37 @@ class Turns:
         self.watch = watch
         self.kinds = kinds_of(compiled, c, range(length, length + 1))
         self.empty = compiled.device(c, (), length)
-        self.sets, self.complete = self._list()
         self.jobs = np.array([kind.job for kind in self.kinds], dtype=np.int64)
         self.lap = np.array([kind.lap for kind in self.kinds], dtype=np.int64)
         self.most = np.array([kind.most[0] for kind in self.kinds], dtype=np.int64)
         self.room_of_all = self._room(range(len(self.kinds))) if self.kinds else 0
-        size = len(self.sets)
-        self.slots = np.full((size, MOST_SLOTS), -1, dtype=np.int64)
-        for row, entry in enumerate(self.sets):
-            self.slots[row, : len(entry.slots)] = entry.slots
-        self.rooms = np.array([entry.room for entry in self.sets], dtype=np.int64)
         self.searches = 0
 
-    def _list(self) -> tuple[list[_Set], bool]:
+    @property
+    def sets(self) -> list[_Set]:
+        """The sets, listed once they are asked for."""
+        return self._listed[0]
+
+    @property
+    def complete(self) -> bool:
+        """Whether these are all."""
+        return self._listed[1]
+
+    @cached_property
+    def slots(self) -> Ints:
+        """By set: its kinds, filled up with -1."""
+        slots = np.full((len(self.sets), MOST_SLOTS), -1, dtype=np.int64)
+        for row, entry in enumerate(self.sets):
+            slots[row, : len(entry.slots)] = entry.slots
+        return slots
+
+    @cached_property
+    def rooms(self) -> Ints:
+        """By set: its room."""
+        return np.array([entry.room for entry in self.sets], dtype=np.int64)
+
+    @cached_property
+    def _listed(self) -> tuple[list[_Set], bool]:
         """Sets of up to MOST_SLOTS slots that fit in memory; whether that is all."""
         found: list[_Set] = []
         level: list[tuple[int, ...]] = [()]

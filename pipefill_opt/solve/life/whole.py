@@ -2,7 +2,8 @@
 
 At prices of copies and of laps by their number in a turn (`levels`) a turn gains no more than the best mix of laps (`mixes`): one copy or
 two of the list, or more, of which a search over sets says the most. What a mix gains falls with the turn along a line, so the best
-falls along a convex curve: between two turns it is no higher than the straight line. All in whole numbers, rounded up.
+falls along a convex curve, as long as places keep their prices: between two turns it is no higher than the straight line. All in whole
+numbers, rounded up.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil, floor
 from typing import Any, Final
 
@@ -18,8 +20,9 @@ import numpy as np
 from pipefill_opt.fill.problem import Objective
 from pipefill_opt.kernels import kernel
 from pipefill_opt.solve.life.bounds import Bounds, Floats
-from pipefill_opt.solve.life.levels import Duals, Relaxed
+from pipefill_opt.solve.life.levels import Duals
 from pipefill_opt.solve.life.mixes import FINEST, Ints, Many, Mixes, mixes_of
+from pipefill_opt.solve.life.relaxed import Relaxed
 from pipefill_opt.solve.life.turns import Turns
 from pipefill_opt.solve.watch import Watch
 
@@ -51,10 +54,8 @@ def usable(bounds: Bounds) -> bool:
     )
 
 
-def whole_prices(
-    bounds: Bounds, turns: Sequence[Turns], prices: Floats, watch: Watch
-) -> tuple[list[Mixes], Duals] | None:
-    """Good prices, from others, in costs; None where turns hold too many mixes, or a limit was reached before all were listed."""
+def whole_prices(bounds: Bounds, turns: Sequence[Turns], watch: Watch) -> tuple[list[Mixes], Duals] | None:
+    """Good prices; None where turns hold too many mixes, or a limit was reached before all were listed."""
     mixes = []
     for own in turns:
         found = mixes_of(own.compiled, own.c, own.length, own.kinds, bounds.jobs_of(own.c))
@@ -62,7 +63,7 @@ def whole_prices(
             return None
         mixes.append(found)
     weights = np.array(bounds.weight, dtype=np.float64)
-    relaxed = Relaxed(mixes, bounds.counts, bounds.copies, weights, prices / float(bounds.unit), bounds.horizon)
+    relaxed = Relaxed(mixes, bounds.counts, bounds.copies, weights, weights * bounds.horizon / 2, bounds.horizon)
     return mixes, relaxed.improve(watch)
 
 
@@ -71,10 +72,14 @@ def whole_bound(bounds: Bounds, mixes: Sequence[Mixes], duals: Duals, watch: Wat
     whole = bounds.whole_prices(duals.prices * float(bounds.unit))
     total = Fraction(sum(int(n) * price for n, price in zip(bounds.copies, whole.whole, strict=True)))
     weights = [weight * whole.scale for weight in bounds.weight]
+    places = np.floor(duals.places * whole.scale).astype(np.int64)
+    for n, row in zip(bounds.copies, places, strict=True):
+        total -= int(n) * sum(int(price) * int(size) for price, size in zip(row, np.diff(duals.edges), strict=True))
     for own, level, count in zip(mixes, duals.levels, bounds.counts, strict=True):
         if watch.ended() is not None:
             return None
-        total -= count * device_gain(own, lines_of(own, level, whole.whole, weights))
+        lines = lines_of(own, level, whole.whole, weights)
+        total -= count * device_gain(own, lines, places[own.jobs], duals.edges)
     return total * bounds.unit / whole.scale
 
 
@@ -128,31 +133,46 @@ def late(numbers: Sequence[int], wanted: int) -> Fraction:
     return sum((n * z - Fraction(n * n * one, 2) for n, z in zip(taken, numbers, strict=True)), Fraction(0))
 
 
-def device_gain(mixes: Mixes, lines: Lines) -> Fraction:
-    """The most that a device of the class gains in all turns."""
+def device_gain(mixes: Mixes, lines: Lines, places: Ints, edges: Ints) -> Fraction:
+    """The most that a device of the class gains in all turns. places: what a copy's place costs, by entry and part between edges."""
     if not lines.end:
         return Fraction(0)
-    points = np.unique(np.linspace(0, lines.end, min(lines.end, TURNS) + 1).astype(np.int64))
+    points, size = _points(lines.end, edges)
+    part = np.searchsorted(edges, points, side="right") - 1
+    most = 1 << GAIN_BITS
+    cost = [
+        [min(most, price * lines.unit.denominator // lines.unit.numerator) for price in row] for row in places.tolist()
+    ]
+    place = np.array([[*row, 0] for row in cost], dtype=np.int64)[:, part]
     best = np.zeros(len(points), dtype=np.int64)
     entries = np.stack([mixes.first, mixes.first + mixes.most], axis=1)
     value = np.zeros(len(lines.high), dtype=np.int64)
     kernel(best_of_two, len(points) * len(mixes.pairs))(
-        best, points, lines.high, lines.fall, entries, mixes.pairs, value
+        best, points, lines.high, lines.fall, entries, mixes.pairs, place, value
     )
-    best = np.maximum(best, _of_many(mixes, lines, points, best))
-    total = 0
-    for k, length in enumerate(np.diff(points).tolist()):
-        total += int(best[k]) * (length + 1) + int(best[k + 1]) * (length - 1)
-    return Fraction(total, 2) * lines.unit
+    best = np.maximum(best, _of_many(mixes, lines, points, place, best))
+    return Fraction(sum(int(gain) * int(turns) for gain, turns in zip(best, size, strict=True)), 2) * lines.unit
 
 
-def best_of_two(best: Any, points: Any, high: Any, fall: Any, entries: Any, pairs: Any, value: Any) -> None:
-    """best[k]: what the best listed mix gains in turn points[k]. value: scratch, by row."""
+def _points(end: int, edges: Ints) -> tuple[Ints, Ints]:
+    """Turns, and how many half turns each stands for: all, or the first and last one of each part, between which gains are convex."""
+    if end <= TURNS:
+        return np.arange(end, dtype=np.int64), np.full(end, 2, dtype=np.int64)
+    marks = [*edges[edges < end].tolist(), end]
+    points, size = [], []
+    for a, b in pairwise(marks):
+        points += [a, b - 1] if b > a + 1 else [a]
+        size += [b - a] * 2 if b > a + 1 else [2]
+    return np.array(points, dtype=np.int64), np.array(size, dtype=np.int64)
+
+
+def best_of_two(best: Any, points: Any, high: Any, fall: Any, entries: Any, pairs: Any, place: Any, value: Any) -> None:
+    """best[k]: what the best listed mix gains in turn points[k], its places at their prices. value: scratch, by row."""
     for k in range(len(points)):
         for e in range(len(entries)):
             top = 0
             for r in range(entries[e, 0], entries[e, 1]):
-                top = max(top, high[r] - fall[r] * points[k])
+                top = max(top, high[r] - fall[r] * points[k] - place[e, k])
                 value[r] = top
         top = 0
         for i in range(len(pairs)):
@@ -163,27 +183,32 @@ def best_of_two(best: Any, points: Any, high: Any, fall: Any, entries: Any, pair
         best[k] = top
 
 
-def _of_many(mixes: Mixes, lines: Lines, points: Ints, best: Ints) -> Ints:
-    """By point: three and more copies gain no more in a turn."""
+def _of_many(mixes: Mixes, lines: Lines, points: Ints, place: Ints, best: Ints) -> Ints:
+    """By point: three and more copies gain no more in a turn. Where places keep their prices, lines between points bound those between."""
     many = mixes.many
     found = np.zeros(len(points), dtype=np.int64)
     if not len(many.first) or not many.room:
         return found
-    edges = np.unique(np.linspace(0, len(points) - 1, min(len(points), EDGES + 1)).astype(np.int64))
-    at = [most_of_many(many, _values(mixes, lines, int(points[k])), int(best[k] * CLOSE)) for k in edges]
-    for a, b, low, high in zip(edges, edges[1:], at, at[1:], strict=False):
-        x, y = int(points[a]), int(points[b])
-        for k in range(a, b):
-            u = int(points[k])
-            found[k] = -(-(low * (y - u) + high * (u - x)) // (y - x))
+    news = [0, *(np.flatnonzero((place[:, 1:] != place[:, :-1]).any(axis=0)) + 1).tolist(), len(points)]
+    for first, end in pairwise(news):
+        number = min(end - first, 2 + EDGES * (end - first) // len(points))
+        edges = np.unique(np.linspace(first, end - 1, number).astype(np.int64)).tolist()
+        for k in edges:
+            values = _values(mixes, lines, int(points[k]), place[:, k])
+            found[k] = most_of_many(many, values, int(best[k] * CLOSE))
+        for a, b in pairwise(edges):
+            low, high, x, y = int(found[a]), int(found[b]), int(points[a]), int(points[b])
+            for k in range(a + 1, b):
+                u = int(points[k])
+                found[k] = -(-(low * (y - u) + high * (u - x)) // (y - x))
     return found
 
 
-def _values(mixes: Mixes, lines: Lines, turn: int) -> Ints:
+def _values(mixes: Mixes, lines: Lines, turn: int, place: Ints) -> Ints:
     """By row: what so many laps, or fewer, gain in a turn."""
     values = lines.high - lines.fall * turn
-    for first, most in zip(mixes.first, mixes.most, strict=True):
-        values[first : first + most] = np.maximum.accumulate(np.maximum(values[first : first + most], 0))
+    for first, most, cost in zip(mixes.first, mixes.most, place, strict=True):
+        values[first : first + most] = np.maximum.accumulate(np.maximum(values[first : first + most] - cost, 0))
     return values
 
 
@@ -201,21 +226,34 @@ def most_of_many(many: Many, value: Ints, known: int) -> int:
         known = max(known, sum(int(max(own, default=0)) for own in each))
     size = many.ticks * FINEST // many.room
     table = np.zeros((len(size) + 1, FINEST + 1), dtype=np.int64)
-    kernel(fill_table, int(many.most.sum()) * FINEST)(table, size, many.most, many.first, value)
+    kernel(fill_table, int(many.most.sum()) * FINEST)(table, size, many.most, many.first, many.again, value)
     stack = np.zeros((DEPTH, 6), dtype=np.int64)
     best = kernel(search_sets, NODES)(
-        known, table, value, many.first, many.most, many.ticks, many.stays, many.cap, many.room, stack, NODES
+        known,
+        table,
+        value,
+        many.first,
+        many.most,
+        many.ticks,
+        many.stays,
+        many.cap,
+        many.again,
+        many.room,
+        many.between,
+        many.free,
+        stack,
+        NODES,
     )
     return int(best)
 
 
-def fill_table(table: Any, size: Any, most: Any, first: Any, value: Any) -> None:
+def fill_table(table: Any, size: Any, most: Any, first: Any, again: Any, value: Any) -> None:
     """table[k, s]: the most that laps of kinds k, k + 1, ... of total size s are worth, whoever fits in memory."""
     for k in range(len(size) - 1, -1, -1):
         for s in range(1, table.shape[1]):
             top = max(table[k + 1, s], table[k, s - 1])
             for x in range(1, min(most[k], s // size[k]) + 1):
-                top = max(top, table[k, s - x * size[k]] + value[first[k] + x - 1])
+                top = max(top, table[k + 1 - again[k], s - x * size[k]] + value[first[k] + x - 1])
             table[k, s] = top
 
 
@@ -228,7 +266,10 @@ def search_sets(
     ticks: Any,
     stays: Any,
     cap: Any,
+    again: Any,
     room: int,
+    between: int,
+    free: int,
     stack: Any,
     nodes: int,
 ) -> int:
@@ -244,6 +285,8 @@ def search_sets(
         if k == len(ticks) or stack[depth, 5] + table[k, left * parts // room] <= best:
             depth -= 1
             continue
+        if depth >= free:
+            left -= between
         held, allowed = stack[depth, 3] + stays[k], min(stack[depth, 4], cap[k])
         if held > allowed or x > most[k] or x * ticks[k] > left:
             stack[depth, 0], stack[depth, 1] = k + 1, 1
@@ -253,12 +296,12 @@ def search_sets(
         if depth >= 2 and worth > best:
             best = worth
         left -= x * ticks[k]
-        if worth + table[k, left * parts // room] <= best:
+        if worth + table[k + 1 - again[k], left * parts // room] <= best:
             continue
         nodes -= 1
         depth += 1
         if nodes < 0 or depth == len(stack):
             return int(max(best, table[0, parts]))
-        stack[depth, 0], stack[depth, 1], stack[depth, 2] = k, 1, left
+        stack[depth, 0], stack[depth, 1], stack[depth, 2] = k + 1 - again[k], 1, left
         stack[depth, 3], stack[depth, 4], stack[depth, 5] = held, allowed, worth
     return int(best)

@@ -12,8 +12,9 @@ import pytest
 from pipefill_opt.fill.problem import Objective
 from pipefill_opt.solve.device import compile_problem
 from pipefill_opt.solve.life.bounds import Bounds
-from pipefill_opt.solve.life.levels import Duals, Relaxed
-from pipefill_opt.solve.life.mixes import Mixes, mixes_of
+from pipefill_opt.solve.life.levels import Duals
+from pipefill_opt.solve.life.mixes import Many, Mixes, mixes_of
+from pipefill_opt.solve.life.relaxed import Relaxed
 from pipefill_opt.solve.life.shares import shares
 from pipefill_opt.solve.life.turns import Turns
 from pipefill_opt.solve.life.whole import (
@@ -33,13 +34,13 @@ from tests.solve.life.instances import crowd, tiny
 from tests.solve.life.test_search import HORIZON, SLOW
 
 WATCH = Watch(Limits())
-SLOW_CROWDS = {8, 14, 25, 44, 48, 54, 63, 97, 107, 111, 118}
+SLOW_CROWDS = {8, 14, 25, 44, 48, 54, 63}
 """Seeds for which the exhaustive search takes long."""
 
 
 def test_no_prices_prove_more_than_the_optimum() -> None:
     cases = [(tiny(s, Objective.COMPLETION), 3 * HORIZON) for s in range(75) if s not in SLOW[Objective.COMPLETION]]
-    cases += [(crowd(seed), 3 * HORIZON) for seed in range(120) if seed not in SLOW_CROWDS]
+    cases += [(crowd(seed), 3 * HORIZON) for seed in range(80) if seed not in SLOW_CROWDS]
     checked = tighter = near = shared = 0
     for number, (problem, horizon) in enumerate(cases):
         if not problem.repeat or problem.iterations is None:
@@ -54,11 +55,11 @@ def test_no_prices_prove_more_than_the_optimum() -> None:
             continue
         turns = [Turns(compiled, c, length, WATCH) for c in range(len(problem.devices))]
         weights = np.array([float(job.weight) for job in problem.jobs])
-        good = whole_prices(bounds, turns, weights * HORIZON, WATCH)
+        good = whole_prices(bounds, turns, WATCH)
         assert good is not None
         mixes, duals = good
         rng = random.Random(number)
-        for k in range(12):
+        for k in range(5):
             tried = duals if k == 0 else _any_duals(rng, weights, mixes)
             least = whole_bound(bounds, mixes, tried, WATCH)
             assert least is not None
@@ -67,7 +68,7 @@ def test_no_prices_prove_more_than_the_optimum() -> None:
             tighter += k == 0 and least > bounds.certain(duals.prices * float(bounds.unit))
             near += least * found.unit > best * Fraction(9, 10)
             shared += k == 0 and any((own.pairs[:, 1] >= 0).any() for own in mixes)
-    assert checked > 400
+    assert checked > 250
     assert tighter > 20
     assert near > 5
     assert shared > 20
@@ -76,7 +77,9 @@ def test_no_prices_prove_more_than_the_optimum() -> None:
 def _any_duals(rng: random.Random, weights: np.ndarray, mixes: list[Mixes]) -> Duals:
     prices = np.array([weight * rng.uniform(0.5, HORIZON + 1) for weight in weights])
     levels = tuple(np.array([rng.uniform(0, 4) for _ in range(int(own.most.sum()))]) for own in mixes)
-    return Duals(prices, levels, 0.0)
+    edges = np.array([0, 1, 2, 5, 3 * HORIZON])
+    places = np.array([[weight * rng.choice((0, 0, rng.uniform(0, 1))) for _ in range(4)] for weight in weights])
+    return Duals(prices, places, edges, levels, 0.0)
 
 
 def test_numbers_of_laps_that_cost_most() -> None:
@@ -106,7 +109,7 @@ def test_a_copy_completes_so_much_after_the_mean_time_of_its_laps() -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_a_turn_gains_no_more_than_all_sets_say(seed: int) -> None:
     """Three and more residents, gone through one by one; gains of a device against the sum of its turns."""
-    problem = crowd(seed, kinds=5)
+    problem = crowd(seed, kinds=4)
     compiled = compile_problem(problem)
     found = shares(compiled, range(1, 2), tuple(j.iterations for j in problem.jobs))
     own = Turns(compiled, 0, 1, WATCH)
@@ -116,31 +119,36 @@ def test_a_turn_gains_no_more_than_all_sets_say(seed: int) -> None:
     level = np.array([rng.uniform(0, 4) for _ in range(int(mixes.most.sum()))])
     prices = [rng.randint(1, 40) for _ in problem.jobs]
     lines = lines_of(mixes, level, prices, [1] * len(prices))
+    edges = np.array([0, 2, 3, 9])
+    places = np.array([[rng.choice((0, 0, 1, 3)) for _ in range(3)] for _ in mixes.jobs])
     total = Fraction(0)
     for turn in range(lines.end):
         value = lines.high - lines.fall * turn
-        for first, most in zip(mixes.first, mixes.most, strict=True):
-            value[first : first + most] = np.maximum.accumulate(np.maximum(value[first : first + most], 0))
-        many = mixes.many
-        by_hand = _sets(many, value)
-        assert most_of_many(many, value, 0) >= by_hand
+        part = sum(turn >= edge for edge in edges.tolist()) - 1
+        for first, most, cost in zip(mixes.first, mixes.most, places, strict=True):
+            own = value[first : first + most] - (int(cost[part] / lines.unit) if part < 3 else 0)
+            value[first : first + most] = np.maximum.accumulate(np.maximum(own, 0))
+        by_hand = _sets(mixes.many, value)
+        assert most_of_many(mixes.many, value, 0) >= by_hand
         pairs = max(int(value[a]) + (int(value[b]) if b >= 0 else 0) for a, b in mixes.pairs)
         total += max(by_hand, pairs) * lines.unit
-    assert total <= device_gain(mixes, lines)
-    assert device_gain(mixes, lines) <= total * Fraction(6, 5)
+    gain = device_gain(mixes, lines, places, edges)
+    assert total <= gain <= total * Fraction(6, 5)
 
 
-def _sets(many: object, value: np.ndarray) -> int:
+def _sets(many: Many, value: np.ndarray) -> int:
     """The best of three and more kinds that fit together, with one change in a turn."""
     best = 0
-    kinds = len(many.first)  # type: ignore[attr-defined]
-    for laps in product(*(range(int(most) + 1) for most in many.most)):  # type: ignore[attr-defined]
-        there = [k for k in range(kinds) if laps[k]]
-        stays = sum(int(many.stays[k]) for k in there)  # type: ignore[attr-defined]
-        if len(there) < 3 or any(stays > many.cap[k] for k in there):  # type: ignore[attr-defined]
+    copies = [k for k in range(len(many.first)) for _ in range(1 + int(many.again[k]))]
+    for laps in product(*(range(int(many.most[k]) + 1) for k in copies)):
+        there = [k for k, number in zip(copies, laps, strict=True) if number]
+        stays = sum(int(many.stays[k]) for k in there)
+        if len(there) < 3 or any(stays > many.cap[k] for k in there):
             continue
-        if sum(laps[k] * int(many.ticks[k]) for k in there) <= many.room:  # type: ignore[attr-defined]
-            best = max(best, sum(int(value[many.first[k] + laps[k] - 1]) for k in there))  # type: ignore[attr-defined]
+        changes = many.between * max(0, len(there) - many.free)
+        done = [(k, number) for k, number in zip(copies, laps, strict=True) if number]
+        if sum(number * int(many.ticks[k]) for k, number in done) + changes <= many.room:
+            best = max(best, sum(int(value[many.first[k] + number - 1]) for k, number in done))
     return best
 
 
