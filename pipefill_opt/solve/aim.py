@@ -27,8 +27,10 @@ from pipefill_opt.solve.linear import LinearProgram, LinearStatus, minimize
 from pipefill_opt.solve.monotone import Relaxed
 from pipefill_opt.solve.potential import Potential, laps_led_to, one_turn, potential
 
-SCALE: Final = 2**30
-"""A point is worth about so much in weights aimed at it."""
+LEAST_SCALE: Final = 2**30
+MOST_SCALE: Final = 2**40
+"""A point is worth about so much in weights aimed at it: its true value, or a multiple, where that lies between, so that no sum leaves 64
+bits and weights are as fine as they should be."""
 MOST_AIMS: Final = 12
 RADIUS: Final = 0.02
 """By how much the share of a slot in the worth of the point may change at first."""
@@ -56,10 +58,13 @@ class Known:
 
 class Aim:
     """The search for one point. After a step `closed` is a plan that does it, or it is `ruled_out`, or neither yet; stuck: nothing is left
-    to try. bound: of the weights that the last step tried. known: by set of slots, shared by all points, grows.
+    to try. bound: of the weights that the last step tried. near: a potential of the true values. known: by set of slots, shared by all
+    points, grows.
     """
 
-    def __init__(self, relaxed: Relaxed, point: Table, known: dict[tuple[int, ...], Known]) -> None:
+    def __init__(
+        self, relaxed: Relaxed, point: Table, known: dict[tuple[int, ...], Known], near: Potential | None = None
+    ) -> None:
         self.slots = tuple(int(s) for s in np.flatnonzero(point))
         self.point = point
         self.closed: Closed | None = None
@@ -71,11 +76,17 @@ class Aim:
         device = self._relaxed.device
         self._iterations = device.iterations  # of H
         self._grid = Grid(one_turn(self._relaxed))
+        value = sum(sum(slot.value) * int(laps) for slot, laps in zip(device.slots, self._own, strict=True))
+        times = max(1, LEAST_SCALE // max(1, value))
         if self.slots not in known:
             known[self.slots] = Known(_single_rates(self._relaxed))
+            if near is not None and len(self.slots) == len(near.weights) and value < MOST_SCALE:
+                more = tuple(times * weight for weight in near.weights)
+                known[self.slots].near = replace(near, weights=more, worth=times * near.worth)
         self._known = known[self.slots]
         self._best: tuple[float, Potential, Table] | None = None
         lap = np.array([float(sum(slot.value)) for slot in device.slots])
+        self._scale = min(float(MOST_SCALE), float(times * value))
         self._center: Floats = lap / float(lap @ self._own)
         self._radius = RADIUS
         self._tried = 0
@@ -139,7 +150,7 @@ class Aim:
         return self._whole(answer.primal[:slots])
 
     def _whole(self, weights: Floats) -> tuple[int, ...]:
-        return tuple(max(0, round(float(w) * SCALE)) for w in weights)
+        return tuple(max(0, round(float(w) * self._scale)) for w in weights)
 
     def _swept(self, weights: tuple[int, ...], stopped: Callable[[Grid], bool]) -> Cut | None:
         """A bound for weights; what it leads to joins the rates."""

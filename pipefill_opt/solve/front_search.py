@@ -19,6 +19,8 @@ STATE: Final = 6
 """To go on from a state takes about as long as to sweep so many positions."""
 
 
+BOXES: Final = 4
+"""Starts are searched one by one where that costs no more than so many boxes: halves of a box often say no more than it does."""
 BATCH: Final = 256
 """Starts searched at once."""
 
@@ -81,7 +83,7 @@ class FrontSearch:
             start = tuple(int(k) for k in np.unravel_index(int(self.limit.argmax()), self.limit.shape))
             self._alone = [start]
             return self._single(start)
-        if len(inside) * one <= several or len(inside) == 1:
+        if len(inside) * one <= BOXES * several or len(inside) == 1:
             self._alone = [tuple(int(k) for k in start) for start in inside]
             return self.step()
         return self._box(*box)

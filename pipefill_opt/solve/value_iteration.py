@@ -98,6 +98,7 @@ class Starts:
         self.fronts: FrontSearch | None = None
         self.cuts = Cuts(self.lap, tuple(sum(slot.ticks) for slot in device.slots))
         self.aim: Aim | None = None
+        self.first: Potential | None = None
         self.known: dict[tuple[int, ...], Known] = {}
 
     def ended(self) -> Reason | None:
@@ -137,7 +138,7 @@ class Starts:
         first = self.potential(self.turn, self.lap)
         if first is None:
             return False
-        self.limit = first.limit
+        self.limit, self.first = first.limit, first
         if self.points is None:
             self.points = lap_points(self.device, self.value, min(self.bound, first.bound))
         points = self.points
@@ -183,7 +184,7 @@ class Starts:
                 points.cut(cut.spread(len(self.lap)), found.bound)
             return True
         if self.aim is None or (self.aim.point != target).any():
-            self.aim = Aim(self.relaxed, target, self.known)
+            self.aim = Aim(self.relaxed, target, self.known, self.first)
         aim = self.aim
         if aim.stuck:
             return False

@@ -13,7 +13,6 @@ from pipefill_opt.solve.aim import Aim, Known
 from pipefill_opt.solve.bounds import most_laps
 from pipefill_opt.solve.device import DeviceProblem
 from pipefill_opt.solve.front import Front
-from pipefill_opt.solve.front_search import FrontSearch
 from pipefill_opt.solve.grid import Grid
 from pipefill_opt.solve.monotone import relax
 from pipefill_opt.solve.potential import one_turn, potential
@@ -106,9 +105,10 @@ def test_starts_are_searched_one_by_one_or_at_once() -> None:
         assert first == (alone.index(True) if True in alone else len(starts))
 
 
-def test_a_search_of_fronts_ends_where_nothing_is_left() -> None:
+def test_what_no_time_suffices_for_is_ruled_out_at_once() -> None:
     device = devices(2, 1)[0]
-    aim = Aim(relax(device), np.array([60, 60]), {})
-    assert aim.step(lambda grid: False, fronts=False) is not None
-    assert aim.bound < 60 * 2**30
-    assert not isinstance(aim.closed, FrontSearch)
+    point = np.array([60, 60])
+    aim = Aim(relax(device), point, {})
+    cut = aim.step(lambda grid: False, fronts=False)
+    assert cut is not None
+    assert aim.bound < cut.spread(2) @ point
