@@ -95,6 +95,8 @@ class Due(Yard):
         """Prices of laps in time at which these copies are worth least. Columns: laps done by good, then choices by epoch."""
         goods = len(self.goods)
         rows = np.flatnonzero((self.slots <= counts).all(axis=1))
+        if not len(rows):
+            return None
         lines, columns, values, upper = [], [], [], []
         for g, (job, _) in enumerate(self.goods):
             lines += [g, goods + job]
