@@ -63,11 +63,11 @@ def steps_from(
                 if way >= 0 and way // beam % (kinds + 1) == kinds:
                     have[then[FRONT]] += 1
             for i in range(0 if fresh else state, kinds if fresh else state + 1):
-                if fresh and have[i] >= copies[i]:
+                if (fresh and have[i] >= copies[i]) or gain[i] <= slope[i] * (t + 1):
                     continue
                 r = wanted[i] if fresh else left[t, state, s]
                 for k in range(ALONE, kinds):
-                    if k >= 0 and have[k] + (fresh and i == k) >= copies[k]:
+                    if k >= 0 and (have[k] + (fresh and i == k) >= copies[k] or gain[k] <= slope[k] * (t + 1)):
                         continue
                     for o in range(options.shape[2] if k >= 0 else 1):
                         both = 0.0
