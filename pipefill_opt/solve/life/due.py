@@ -179,9 +179,8 @@ class Due(Yard):
                 clocks[e] += answer.point[j]
         return Known(-program.worth(answer.point), tuple(tasks), tuple(stretches)), -answer.bound
 
-    def again(self, number: int, allowed: Sequence[Use]) -> Known | None:
-        """A life of these copies that has only turns that are allowed."""
-        return self._life(self.known[number].tasks, allowed, 0)[0]
+    def again(self, number: int, allowed: Sequence[Use]) -> tuple[Known | None, int]:
+        return self._life(self.known[number].tasks, allowed, 0)
 
 
 def _inside(task: Task, begin: int, end: int) -> bool:

@@ -22,7 +22,7 @@ from pipefill_opt.solve.life.menu import Menu
 from pipefill_opt.solve.life.moving import Moving
 from pipefill_opt.solve.life.order import Task, uses
 from pipefill_opt.solve.life.shop import Copy, Leg, Life, Lives, Piece, Shop
-from pipefill_opt.solve.life.stand import Modes, Stands, cast, stand
+from pipefill_opt.solve.life.stand import Modes, Stands, all_stands, allowed, cast, stand
 from pipefill_opt.solve.life.together import ORIGIN as TOGETHER
 from pipefill_opt.solve.life.together import least_turns
 from pipefill_opt.solve.life.yard import Finish, Known, Yard
@@ -34,6 +34,8 @@ MOST_PAIRS: Final = 1_000_000
 MOST_COST: Final = 2**50
 MOST_ROUNDS: Final = 3_000
 MOST_PLANS: Final = 300
+MOST_STANDS: Final = 200
+"""Most positions of some copies that are all tried, where no position has all turns of their life."""
 PRUNE: Final = 4
 """Rounds between two looks at what is still of use."""
 FEW: Final = 2
@@ -146,7 +148,7 @@ class _Small:
             if round_ % PRUNE == 0:
                 self._prune()
             low, chosen = self._share([yard.open() for yard in self.yards])
-            self._keep(sorted(set(zip(self.classes, chosen, strict=False))))
+            raised = self._keep(sorted(set(zip(self.classes, chosen, strict=False))))
             low = min(low, self.top)
             if not self.best.problem.migrate:
                 self.best.prove(low * self.unit, ORIGIN)
@@ -154,7 +156,7 @@ class _Small:
                 break
             wanted = sorted(set(zip(self.classes, chosen, strict=True)))
             entries = [(c, number) for c, number in wanted if not self.yards[c].exact[number]]
-            if not self._cut(entries) and not self._settle(entries, low):
+            if not self._cut(entries) and not self._settle(entries, low) and not raised:
                 break
         self._plan()
 
@@ -229,20 +231,30 @@ class _Small:
             total = np.maximum(self.rest[c], yard.low) if self.widest else self.rest[c] + yard.low
             yard.dead |= total >= self.top
 
-    def _live(self, c: int, number: int) -> None:
-        """The known life of these copies from where copies can stand, or one near it."""
+    def _live(self, c: int, number: int) -> bool:
+        """The known life of these copies from where copies can stand, or the best one near it; True if that raised a bound."""
         yard = self.yards[c]
         known = yard.known[number]
         stands, lost = stand(self.shop.compiled, known.stretches)
+        raised = False
         if lost:
-            allowed = [use for use in uses(self.menus[c], known.tasks) if _stands(stands, use.copies)]
-            near = yard.again(number, [use for use in allowed if cast(use, stands) is not None])
-            if near is None:
-                return
-            known = near
+            entries = uses(self.menus[c], known.tasks)
+            everywhere = all_stands(self.shop.compiled, self.menus[c], known.tasks, MOST_STANDS)
+            tried = [(own, *yard.again(number, allowed(entries, own))) for own in everywhere or [stands]]
+            found = [(life.cost, k, own, life) for k, (own, life, _) in enumerate(tried) if life is not None]
+            if not found:
+                return False
+            _, _, stands, known = min(found, key=lambda entry: entry[:2])
+            bound = min(bound for _, _, bound in tried)
+            sure = bool(everywhere) and all(use.choice.points is not None for use in entries)
+            raised = sure and bound > int(yard.low[number])
+            if raised:
+                yard.replace(number, known, bound)
+                self.lived[c][number] = known
         cost, life = self._life(c, known, stands)
         if number not in self.found[c] or cost < self.found[c][number][0]:
             self.found[c][number] = (cost, life)
+        return raised
 
     def _life(self, c: int, known: Known, stands: Stands) -> tuple[int, Life]:
         """(cost, life) as one piece."""
@@ -279,17 +291,17 @@ class _Small:
             return int(done * self.shop.worth[task.job][configuration] / self.unit)
         return int(self.shop.weights[task.job] * end * self.shop.turn / self.unit)
 
-    def _keep(self, entries: Sequence[tuple[int, int]]) -> None:
-        """The best plan of the lives found, those of these numbers too."""
-        new = False
+    def _keep(self, entries: Sequence[tuple[int, int]]) -> bool:
+        """The best plan of the lives found, those of these numbers too; True if that raised a bound."""
+        new = raised = False
         for c, number in entries:
             known = self.yards[c].known.get(number)
             if known is not None and self.lived[c].get(number) is not known:
                 self.lived[c][number] = known
-                self._live(c, number)
+                raised |= self._live(c, number)
                 new = True
         if not new:
-            return
+            return False
         costs = []
         for own in self.found:
             cost = np.full(self.lattice.size, NEVER, dtype=np.int64)
@@ -298,11 +310,8 @@ class _Small:
             costs.append(cost)
         low, chosen = self._share(costs)
         if low >= self.top or not chosen:
-            return
+            return raised
         lives = [self.found[c][number][1] for c, number in zip(self.classes, chosen, strict=True)]
         plan = [Lives(c, 1, life) for c, life in zip(self.classes, lives, strict=True) if life]
         self.best.keep(self.shop, plan, ORIGIN)
-
-
-def _stands(stands: Stands, copies: Sequence[int]) -> bool:
-    return all(k in stands for k in copies)
+        return raised

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
+from math import prod
 from typing import Final
 
 from pipefill_opt.solve.device import Compiled
 from pipefill_opt.solve.life.menu import Menu, below
 from pipefill_opt.solve.life.modes import Mode
-from pipefill_opt.solve.life.order import Stretch, Use
+from pipefill_opt.solve.life.order import Stretch, Task, Use
 from pipefill_opt.solve.life.points import Points, Vector
 
 MOST_TRIES: Final = 20_000
@@ -85,6 +87,23 @@ def stand(compiled: Compiled, stretches: Sequence[Stretch]) -> tuple[Stands, int
     place(0, {}, 0)
     assert best is not None
     return best[1], best[0]
+
+
+def all_stands(compiled: Compiled, menu: Menu, tasks: Sequence[Task], most: int) -> list[Stands]:
+    """All ways in which copies can stand; none if there are more than `most`."""
+    places: list[list[tuple[tuple[int, int], int]]] = []
+    for task in tasks:
+        kinds = [(kind.job, kind.configuration) for kind in menu.kinds if kind.job == task.job]
+        sizes = [len(compiled.problem.jobs[job].configurations[k].operators) for job, k in kinds]
+        places.append([(kind, p) for kind, size in zip(kinds, sizes, strict=True) for p in range(size)])
+    if prod(map(len, places)) > most:
+        return []
+    return [dict(enumerate(way)) for way in product(*places)]
+
+
+def allowed(entries: Sequence[Use], stands: Stands) -> list[Use]:
+    """The uses that are there, from where the copies stand."""
+    return [use for use in entries if all(k in stands for k in use.copies) and cast(use, stands) is not None]
 
 
 class Modes:

@@ -75,8 +75,14 @@ class Yard(ABC):
         """Bound all numbers by prices that fit this one; False if that was done before."""
 
     @abstractmethod
-    def again(self, number: int, allowed: Sequence[Use]) -> Known | None:
-        """A life of these copies, which have a known one, that has only turns that are allowed."""
+    def again(self, number: int, allowed: Sequence[Use]) -> tuple[Known | None, int]:
+        """(a life of these copies, which have a known one, that has only turns that are allowed; no such life costs less)."""
+
+    def replace(self, number: int, best: Known, bound: int) -> None:
+        """The best life of these copies is another one, and none costs less than the bound."""
+        self.known[number] = best
+        self.low[number] = max(int(self.low[number]), bound)
+        self.exact[number] = int(self.low[number]) == best.cost
 
     @abstractmethod
     def settle(self, number: int, worst: int) -> None:
@@ -220,8 +226,12 @@ class Finish(Yard):
         cost = top - line.program.worth(answer.point)
         return Known(cost, tuple(tasks), tuple(line.stretches(answer.point))), top - answer.bound
 
-    def again(self, number: int, allowed: Sequence[Use]) -> Known | None:
-        """A life of these copies that has only turns that are allowed: in the order of the best one."""
+    def replace(self, number: int, best: Known, bound: int) -> None:
+        self.floor[number] = max(int(self.floor[number]), bound)
+        super().replace(number, best, bound)
+
+    def again(self, number: int, allowed: Sequence[Use]) -> tuple[Known | None, int]:
+        """The same in the order of the best life: the bound is one for the makespan only, which has no order."""
         known = self.known[number]
         done = dict.fromkeys(range(len(known.tasks)), 0)
         left = [task.wanted for task in known.tasks]
@@ -233,8 +243,8 @@ class Finish(Yard):
         order = sorted(done, key=lambda k: (done[k], k))
         phases = [order] if self.weight is None else [[k] for k in order]
         weight = 1 if self.weight is None else sum(self.weight[task.job] for task in known.tasks)
-        found, _ = self._life(known.tasks, allowed, phases, weight * 2 * self._horizon(known.tasks))
-        return found
+        found, bound = self._life(known.tasks, allowed, phases, weight * 2 * self._horizon(known.tasks))
+        return found, bound if self.weight is None else int(self.low[number])
 
     def _horizon(self, tasks: Sequence[Task]) -> int:
         """Turns in which all copies can be done one after the other."""
