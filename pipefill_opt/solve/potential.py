@@ -21,9 +21,9 @@ from pipefill_opt.solve.device import Chain
 from pipefill_opt.solve.grid import Grid, Point, Table
 from pipefill_opt.solve.monotone import Relaxed
 
-MOST_STEPS: Final = 1_000
-"""Rooms walked through at most for the laps that a potential leads to."""
-LEAST_TURNS: Final = 2
+MOST_STEPS: Final = 800
+"""Rooms walked through, about, for the laps that a potential leads to."""
+LEAST_TURNS: Final = 1
 MOST_TURNS: Final = 40
 
 

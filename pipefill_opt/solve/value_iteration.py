@@ -45,8 +45,8 @@ from pipefill_opt.solve.result import Limits, Reason
 from pipefill_opt.solve.watch import Watch
 
 ORIGIN: Final = "value iteration"
-AIMED: Final = 6
-"""So much more work goes to the best laps left than to the best starts left."""
+AIMED: Final = 5
+"""So much more work goes to the best laps left than to the best starts left; of two slots so much less, as all their starts are few."""
 RELAXED_CUTS: Final = 8
 """Work that cuts of a device that is not monotone may take, in sweeps; those of a monotone one take turns with the search of starts."""
 
@@ -151,12 +151,13 @@ class Starts:
             if not self.make_fronts(first, points):
                 return False
         boxes = Boxes(self.grid.length)
+        share = AIMED if len(self.lap) > 2 else 1 / AIMED
         while self.bound > self.value:
             self.watch.report(Fraction(self.value), Fraction(self.bound))
             if self.ended():
                 return False
             begun = self.watch.work
-            if aiming <= AIMED * stepping and self.aimed(points):
+            if aiming <= stepping * share and self.aimed(points):
                 aiming += self.watch.work - begun
             elif self.exact:
                 self.step(boxes, points)
