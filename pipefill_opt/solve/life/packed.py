@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 PRICE: Final = 1 << 24
 """The largest price of a copy."""
 ROUNDS: Final = 100
-MOST_TESTS: Final = 1500
+MOST_TESTS: Final = 800
 """Most sets that are looked at."""
 COVERED: Final = 1e-7
 ORIGIN: Final = "sets of whole copies on a device, prices checked exactly"
@@ -41,12 +41,14 @@ class Packed:
 
     def least(self, low: int, high: int) -> int:
         """A horizon that no plan beats, from `low`, which is one, up to `high`, which some plan keeps."""
+        step = 1
         while low < high and self.watch.ended() is None:
-            middle = (low + high) // 2
-            if self.too_short(middle):
-                low = middle + 1
+            tried = min(low + step, high) - 1
+            if self.too_short(tried):
+                low, step = tried + 1, 2 * step
             else:
-                high = middle
+                high = tried
+                step = max(1, (high - low) // 2)
         return low
 
     def too_short(self, horizon: int) -> bool:

@@ -35,8 +35,8 @@ MARKS: Final = 12
 ROUNDS: Final = 150
 FEW: Final = 10
 ENRICHED: Final = 3
-STEPS: Final = 16
-"""Parts of the way from a bound to a plan that are tried at first."""
+PARTS: Final = 64
+"""The first horizon that is tried is by one part in so many longer than the bound, so that there is a plan soon."""
 FRUGAL: Final = Fraction(1, 64)
 """What a device costs that is used at all, while lives are rounded: spare devices take what does not fit."""
 FULL: Final = 1 << 24
@@ -151,26 +151,23 @@ class Shortest:
         self.wide = bool(turns) and not relays_suffice(shop, self.relays)
 
     def search(self, low: int, start: Sequence[Lives]) -> None:
-        """From `low` on, which is not known to be too short, up to the first horizon for which lives are found, by halves; then down."""
+        """From about `low` on, which is not known to be too short, up to a horizon for which lives are found; then down by halves."""
         high = int(self.shop.total(start))
         self.lives = list(start)
-        step = max(1, (high - low) // STEPS)
-        tried = low
-        while tried < high and not self.best.over():
+        failed, step = low - 1, low // PARTS
+        found = False
+        while failed + 1 < high and not self.best.over():
+            tried = (failed + high) // 2 if found else min(failed + 1 + step, high - 1)
             master = self.master(tried)
             if master.value <= COVERED:
+                found = True
                 high = min(high, self.rounded(master, tried))
-                if step == 1 and high <= tried:
-                    break
-            elif (
-                tried == low and master.bound > COVERED and master.prices is not None and self.short(low, master.prices)
-            ):
-                low += 1
-            if high <= tried:  # down again, in smaller steps
-                step = max(1, step // 2)
-                tried = max(low, high - step)
-            else:
-                tried += step
+                if high > tried:  # whole lives take longer
+                    failed = tried
+                continue
+            if master.bound > COVERED and master.prices is not None:
+                self.short(tried, master.prices)
+            failed, step = tried, max(1, 2 * step)
 
     def short(self, horizon: int, prices: Floats) -> bool:
         """Whether no plan at all keeps this horizon, and not only none of these pieces."""
