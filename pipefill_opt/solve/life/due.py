@@ -128,7 +128,10 @@ class Due(Yard):
         if self.exact[number] or self.low[number] > worst or self.watch.ended() is not None:
             return
         tasks = self._tasks(number)
-        found, bound = self._life(tasks, uses(self.menu, tasks), worst)
+        entries = uses(self.menu, tasks)
+        if entries is None:
+            return
+        found, bound = self._life(tasks, entries, worst)
         if found is not None:
             self.known[number] = found
         self.low[number] = max(int(self.low[number]), bound)

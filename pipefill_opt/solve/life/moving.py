@@ -45,16 +45,15 @@ class Moving:
             for job, copies in enumerate(shop.copies)
             for _ in range(copies)
         ]
+        every = [uses(menu, self.tasks, most=MOST_SLOTS) for menu in menus]
+        self.many = None in every
         self.parts = [
-            _Part(c, use)
-            for c, menu in enumerate(menus)
-            for use in uses(menu, self.tasks, most=MOST_SLOTS)
-            if use.choice.points is not None
+            _Part(c, use) for c, own in enumerate(every) for use in own or () if use.choice.points is not None
         ]
 
     def plan(self, turns: int) -> list[Lives] | None:
         """Lives that end by so many turns, if they are found."""
-        if len(self.parts) > MOST_USES:
+        if self.many or len(self.parts) > MOST_USES:
             return None
         numbers = self._numbers(turns)
         stretches = None if numbers is None else self._times(numbers, turns)

@@ -9,12 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
+from math import prod
+from typing import Final
+
+import numpy as np
 
 from pipefill_opt.solve.life.menu import Choice, Menu
 from pipefill_opt.solve.life.points import Vector
 from pipefill_opt.solve.program import Program, Row
 
 Laps = tuple[int, ...]
+MOST_WAYS: Final = 10_000
+"""Most ways to put copies into the slots of all turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +51,16 @@ class Stretch:
     use: Use
 
 
-def uses(menu: Menu, tasks: Sequence[Task], *, most: int | None = None) -> list[Use]:
-    """All turns with these copies, of at most so many slots; slots of one kind take copies in order."""
-    found = []
+def uses(menu: Menu, tasks: Sequence[Task], *, most: int | None = None) -> list[Use] | None:
+    """All turns with these copies, of at most so many slots; slots of one kind take copies in order. None: too many."""
+    found: list[Use] = []
     own: dict[int, list[int]] = {}
     for k, task in enumerate(tasks):
         own.setdefault(task.job, []).append(k)
-    for choice in menu.choices:
-        if most is not None and len(choice.jobs) > most:
-            continue
+    choices = [choice for choice in menu.choices if most is None or len(choice.jobs) <= most]
+    if sum(prod(len(own.get(job, ())) for job in choice.jobs) for choice in choices) > MOST_WAYS:
+        return None
+    for choice in choices:
         for copies in product(*(own.get(job, ()) for job in choice.jobs)):
             if len(set(copies)) < len(copies) or any(
                 a == b and j > k for (a, j), (b, k) in pairwise(zip(choice.kinds, copies, strict=True))
@@ -68,11 +75,12 @@ def uses(menu: Menu, tasks: Sequence[Task], *, most: int | None = None) -> list[
 
 def undominated(entries: Sequence[Use]) -> list[Use]:
     """Those without a use that does no less of each copy."""
-    found: list[Use] = []
-    for entry in sorted(entries, key=lambda use: -sum(use.laps)):
-        if not any(all(a >= b for a, b in zip(other.laps, entry.laps, strict=True)) for other in found):
-            found.append(entry)
-    return found
+    ordered = sorted(entries, key=lambda use: -sum(use.laps))
+    laps = np.array([use.laps for use in ordered], dtype=np.int64)
+    kept = np.zeros(len(ordered), dtype=np.bool_)
+    for n in range(len(ordered)):
+        kept[n] = not (laps[:n][kept[:n]] >= laps[n]).all(axis=1).any()
+    return [use for use, stays in zip(ordered, kept.tolist(), strict=True) if stays]
 
 
 class Line:

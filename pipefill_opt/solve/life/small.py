@@ -239,6 +239,7 @@ class _Small:
         raised = False
         if lost:
             entries = uses(self.menus[c], known.tasks)
+            assert entries is not None  # as the life was found among them
             everywhere = all_stands(self.shop.compiled, self.menus[c], known.tasks, MOST_STANDS)
             tried = [(own, *yard.again(number, allowed(entries, own))) for own in everywhere or [stands]]
             found = [(life.cost, k, own, life) for k, (own, life, _) in enumerate(tried) if life is not None]

@@ -198,11 +198,16 @@ class Finish(Yard):
         self.refresh()
         tasks = self._tasks(number)
         entries = uses(self.menu, tasks)
+        if entries is None:
+            return
         best = self.known.get(number)
         bound = worst + 1
         for low, phases in self._orders(number, tasks):
             top = worst if best is None else min(worst, best.cost - 1)
             if low > top:
+                break
+            if self.watch.ended() is not None:
+                bound = min(bound, low)
                 break
             found, proved = self._life(tasks, entries, phases, top)
             best = best if found is None else found
