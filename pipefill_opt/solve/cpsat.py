@@ -73,7 +73,7 @@ def _bound(told: float, step: int, most: int) -> int:
     if not math.isfinite(told):
         return most
     steps = round(told)
-    return min(most, step * (steps + (steps >> FLOAT_BITS)))
+    return min(most, step * (steps + (abs(steps) >> FLOAT_BITS)))
 
 
 def _reason(watch: Watch) -> Reason:

@@ -35,6 +35,7 @@ def test_bounds_told_as_floats() -> None:
     assert _bound(7.0, 3, 100) == 21
     assert _bound(70.0, 3, 100) == 100
     assert _bound(float("inf"), 1, 100) == 100
+    assert _bound(-301.0, 1, 100) == -301
 
 
 def test_rows_past_64_bits_are_not_searched() -> None:

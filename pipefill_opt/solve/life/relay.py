@@ -42,7 +42,7 @@ SLACK: Final = 0.03
 MOST_KINDS: Final = 64
 """Most kinds of copies that a walk tells apart."""
 MOST_LAPS: Final = 512
-"""Most laps of the first of a pair in one turn."""
+"""Most laps a turn of a copy in a relay."""
 MOST_STEPS: Final = 200_000_000
 """Longest walk."""
 EARLY: Final = (0.0, 1 / 3)
@@ -69,7 +69,10 @@ class Relay:
         self.modes = [
             mode
             for mode in shop.modes[c]
-            if pairable(mode) and shop.wanted[mode.residents[0][0]] and not shop.release[mode.residents[0][0]]
+            if pairable(mode)
+            and mode.laps[0] <= MOST_LAPS
+            and shop.wanted[mode.residents[0][0]]
+            and not shop.release[mode.residents[0][0]]
         ]
         self._pairs: dict[tuple[int, int], Pair | None] = {}
         self.jobs = np.array([mode.residents[0][0] for mode in self.modes], dtype=np.int64)
@@ -82,7 +85,7 @@ class Relay:
             a, b = self.modes[first], self.modes[second]
             between = self.shop.compiled.problem.switch.between
             change = between if isinstance(between, int) else between[_name(a)][_name(b)]
-            found = Pair(a, b, change) if a.laps[0] <= MOST_LAPS and can_pair(a, b) else None
+            found = Pair(a, b, change) if can_pair(a, b) else None
             self._pairs[key] = found if found is not None and found.best else None
         return self._pairs[key]
 
