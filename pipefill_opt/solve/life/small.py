@@ -29,6 +29,7 @@ from pipefill_opt.solve.life.yard import Finish, Known, Yard
 
 ORIGIN: Final = "search of all ways to share out the copies"
 MOST_DEVICES: Final = 12
+MOST_COPIES: Final = 64
 MOST_PAIRS: Final = 1_000_000
 """Pairs of numbers of copies, one within the other."""
 MOST_COST: Final = 2**50
@@ -47,6 +48,8 @@ def search_small(shop: Shop, best: Incumbent) -> None:
     problem = shop.compiled.problem
     pairs = prod(comb(job.copies + 2, 2) for job in problem.jobs)
     if not problem.repeat or problem.iterations is None or not problem.jobs or pairs > MOST_PAIRS:
+        return
+    if sum(shop.copies) > MOST_COPIES:
         return
     if sum(shop.counts) > MOST_DEVICES or best.value is None or _most_cost(shop) > MOST_COST:
         return
