@@ -66,6 +66,7 @@ class Bounds:
         self.unit, self.exact = rounded.unit, rounded.exact
         numbers = iter(rounded.numbers)
         self.worth = [[next(numbers) for _ in job] for job in worth] if on_time else []
+        self._exact_worth = worth
         self.weight = [] if on_time else list(rounded.numbers)
         self.walks = [self._walks(c) for c in range(len(self.counts))]
         self.fluids: list[tuple[int, Fluid] | None] = [None] * len(self.counts)
@@ -171,8 +172,8 @@ class Bounds:
                 alone = min(self.shares.of[c][job].alone for c in places)
                 total += int(number) * self.weight[job] * (self.release[job] + alone)
             elif self.problem.objective is Objective.ON_TIME:
-                worth = max(self.worth[job][k] for c in places for k, _, _ in self.shares.of[c][job].kinds)
-                total -= int(number) * worth * max(self.most(c, job) for c in places)
+                worth = max(self._exact_worth[job][k] for c in places for k, _, _ in self.shares.of[c][job].kinds)
+                total -= int(number) * worth * max(self.most(c, job) for c in places) / self.unit
         return total * self.unit
 
     def oracle(self, c: int, prices: Floats) -> Answer:

@@ -65,9 +65,10 @@ class Layers:
             ticks = device.enter + device.leave
             room = device.rooms[visit.bubble]
             for run in visit.runs:
-                places = [(run.first + i) % slot.length for i in range(run.count)]
-                ticks += sum(slot.ticks[p] for p in places)
-                beside = min(beside, room.free - slot.resident - max(slot.memory[p] for p in places))
+                laps, rest = divmod(run.count, slot.length)
+                ticks += laps * sum(slot.ticks) + sum(slot.ticks[(run.first + i) % slot.length] for i in range(rest))
+                places = range(run.first, run.first + (slot.length if laps else rest))
+                beside = min(beside, room.free - slot.resident - max(slot.memory[p % slot.length] for p in places))
                 end = (run.first + run.count) % slot.length
                 carried = max(carried, slot.carry[end - 1])
                 if not slot.keep:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from heapq import heappop, heappush
 from itertools import combinations_with_replacement, product
+from math import ceil
 from typing import Any, Final
 
 import numpy as np
@@ -37,6 +38,8 @@ CLOSE: Final = 1
 """Sets that need so many turns less than the horizon, or no less, are looked at closely."""
 MOST_CELLS: Final = 50_000_000
 """Most steps to do so."""
+MOST_LAPS: Final = 256
+"""Sets of copies that do more laps in a turn are not looked at."""
 MANY: Final = 4
 """So many copies in one turn and more are not told apart."""
 
@@ -107,15 +110,17 @@ class Packs:
         jobs = list(numbers)
         wanted = [numbers[j] * (self.shares[j].alone if j in self.alone else self.wanted[j]) for j in jobs]
         least = max((self.shares[j].alone for j in jobs), default=0)
+        if not jobs or max(self._pace(j) for j in jobs) > MOST_LAPS:
+            return least
         turns = [[self._pace(j) if i == k else 0 for i, j in enumerate(jobs)] for k in range(len(jobs))]
-        for _ in range(ROUNDS if jobs else 0):
-            prices = _prices(turns, wanted)
-            if prices is None:
-                break
+        for _ in range(ROUNDS):
+            needed, prices = _prices(turns, wanted)
             value, turn = self._turn(numbers, jobs, prices)
+            if not value:
+                break
             worth = sum(n * price for n, price in zip(wanted, prices, strict=True))
             least = max(least, -(-worth // value))
-            if turn in turns or least >= -(-worth // LAP_PRICE):
+            if turn in turns or least >= ceil(needed):
                 break
             turns.append(turn)
         return least
@@ -125,7 +130,7 @@ class Packs:
         numbers = Counter(copies)
         wanted = {j: numbers[j] * (self.shares[j].alone if j in self.alone else self.wanted[j]) for j in numbers}
         jobs = sorted(numbers, key=lambda j: (wanted[j], j))
-        if len(jobs) > 3:
+        if len(jobs) > 3 or max(self._pace(j) for j in jobs) > MOST_LAPS:
             return least
         turns = self._maximal(numbers, jobs)
         sizes = [wanted[j] for j in jobs[:-1]]
@@ -240,8 +245,8 @@ class Packs:
         return self._beside[key]
 
 
-def _prices(turns: Sequence[Sequence[int]], wanted: Sequence[int]) -> list[int] | None:
-    """Prices of laps at which all that are wanted are worth most, if no turn is worth more than 1: in parts of LAP_PRICE."""
+def _prices(turns: Sequence[Sequence[int]], wanted: Sequence[int]) -> tuple[float, list[int]]:
+    """(turns that are needed, whole prices of laps at which all that are wanted are worth most, beside the best turn)."""
     rows = [j for turn in turns for j, n in enumerate(turn) if n]
     columns = [k for k, turn in enumerate(turns) for n in turn if n]
     values = [float(n) for turn in turns for n in turn if n]
@@ -259,8 +264,9 @@ def _prices(turns: Sequence[Sequence[int]], wanted: Sequence[int]) -> list[int] 
         )
     )
     if found.status is not LinearStatus.OPTIMAL:
-        return None
-    return [max(0, int(dual * LAP_PRICE)) for dual in found.duals]
+        return 0.0, [0] * len(wanted)
+    top = max(float(found.duals.max(initial=0.0)), 1e-300)
+    return found.value, [max(0, int(dual / top * LAP_PRICE)) for dual in found.duals]
 
 
 def fullest(best: Any, size: Any, value: Any) -> None:

@@ -43,6 +43,8 @@ FEW_LENGTHS: Final = 8
 """Up to so many H the exact search for a lap is done for each."""
 MOST_LISTED: Final = 1_000_000
 """Most transitions of a device that is searched for a proof that a job fits nowhere."""
+MOST_LAPS: Final = 1 << 24
+"""Most laps of a copy in a turn beside which others are searched for."""
 LENGTHS: Final = 3
 """Numbers of main iterations H that are searched, where a plan chooses it."""
 
@@ -200,10 +202,11 @@ def _search(shop: Shop, own: Shares | None, every: Shares, best: Incumbent) -> N
 
 
 def _turns(shop: Shop, every: Shares, watch: Watch) -> list[Turns]:
-    """What turns each class can have, where copies can share a device at all."""
+    """What turns each class can have, where copies can share a device at all; none where numbers are too large for prices."""
     if not shop.compiled.problem.repeat or (all(every.own) and not shop.compiled.problem.migrate):
         return []
-    return [Turns(shop.compiled, c, shop.iterations, watch) for c in range(len(shop.counts))]
+    found = [Turns(shop.compiled, c, shop.iterations, watch) for c in range(len(shop.counts))]
+    return [] if any(int(own.most.max(initial=0)) > MOST_LAPS for own in found) else found
 
 
 def prove_blended(

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from pipefill_opt.fill.problem import Objective
-from pipefill_opt.solve.life.due import Due
+from pipefill_opt.solve.life.due import FINE, Due
 from pipefill_opt.solve.life.incumbent import Incumbent, common
 from pipefill_opt.solve.life.lattice import NEVER, Ints, Lattice
 from pipefill_opt.solve.life.menu import Menu
@@ -25,7 +25,7 @@ from pipefill_opt.solve.life.shop import Copy, Leg, Life, Lives, Piece, Shop
 from pipefill_opt.solve.life.stand import Modes, Stands, all_stands, allowed, cast, stand
 from pipefill_opt.solve.life.together import ORIGIN as TOGETHER
 from pipefill_opt.solve.life.together import least_turns
-from pipefill_opt.solve.life.yard import Finish, Known, Yard
+from pipefill_opt.solve.life.yard import PRICE, Finish, Known, Yard
 
 ORIGIN: Final = "search of all ways to share out the copies"
 MOST_DEVICES: Final = 12
@@ -33,6 +33,7 @@ MOST_COPIES: Final = 64
 MOST_PAIRS: Final = 1_000_000
 """Pairs of numbers of copies, one within the other."""
 MOST_COST: Final = 2**50
+MOST_TOTAL: Final = 2**60
 MOST_ROUNDS: Final = 3_000
 MOST_PLANS: Final = 300
 MOST_STANDS: Final = 200
@@ -60,6 +61,8 @@ def search_small(shop: Shop, best: Incumbent) -> None:
         menus.append(Menu(shop.compiled, c, shop.iterations, best.watch))
         if not menus[-1].whole:
             return
+    if _most_laps(shop, menus) > MOST_TOTAL:
+        return
     if shop.objective is Objective.MAKESPAN:
         wanted = [own or 0 for own in shop.wanted]
         turns = least_turns(menus, shop.counts, shop.copies, wanted, shop.release)
@@ -85,6 +88,20 @@ def _move(shop: Shop, best: Incumbent, menus: Sequence[Menu]) -> None:
         if lives is not None:
             best.keep(shop, lives, "copies that move")
             return
+
+
+def _most_laps(shop: Shop, menus: Sequence[Menu]) -> Fraction:
+    """Laps of all copies, or of a turn, in prices: sums of them are 64-bit numbers."""
+    turn = max((sum(choice.laps) for menu in menus for choice in menu.choices), default=0)
+    last = max((end or 0 for end in shop.deadline), default=0)
+    total = sum(
+        number * max(turn, turn * last if own is None else own)
+        for number, own in zip(shop.copies, shop.wanted, strict=True)
+    )
+    if shop.objective is not Objective.ON_TIME:
+        return Fraction(total * PRICE)
+    worth = [value for job in shop.worth for value in job]
+    return max(worth) / (common(worth) or 1) * total * FINE
 
 
 def _most_cost(shop: Shop) -> Fraction:

@@ -13,7 +13,7 @@ from pipefill_opt.cli.run import main
 from pipefill_opt.fill.problem import FillProblem, Objective
 from pipefill_opt.fill.read import instance_from_document
 from pipefill_opt.solve.facade import solve
-from pipefill_opt.solve.result import Outcome
+from pipefill_opt.solve.result import Limits, Outcome
 
 OVER_TIME = (Objective.MAKESPAN, Objective.COMPLETION, Objective.ON_TIME)
 
@@ -108,3 +108,33 @@ jobs: [{name: x, copies: 3, iterations: 8, configs: [{name: c, resident: 2.5GB, 
     assert "x,3,3,100000000,400000000/3,200000000," in capsys.readouterr().out
     assert main(["solve", str(bad)]) == 1
     assert "there is no plan (proved, no device can ever finish a copy of job 'x')" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("objective", OVER_TIME)
+@pytest.mark.parametrize(
+    ("period", "first", "second", "iterations"), [("10ms", "4ms", "1ms", 10**7), ("2h", "1h", "20min", 10**9)]
+)
+def test_operators_of_a_nanosecond_beside_long_ones(
+    objective: Objective, period: str, first: str, second: str, iterations: int
+) -> None:
+    def job(name: str, copies: int, wanted: int, duration: str) -> dict[str, Any]:
+        operators = [{"name": "o", "duration": duration, "memory": "1MB"}]
+        configs = [{"name": "c", "resident": "1GB", "operators": operators}]
+        return {"name": name, "copies": copies, "iterations": wanted, "deadline": "20h", "configs": configs}
+
+    bubble = {"start": "0ms", "length": first, "free": "4GB", "kind": "inner"}
+    found = solve(
+        instance_from_document(
+            {
+                "period": period,
+                "objective": objective.value,
+                "devices": [{"name": "a", "count": 2, "resident_free": "4GB", "bubbles": [bubble]}],
+                "jobs": [job("x", 2, iterations, "1ns"), job("y", 3, 10, second)],
+            }
+        ),
+        limits=Limits(time=20),
+    )
+    assert found.certificate is not None
+    assert found.certificate.valid
+    assert found.gap is not None
+    assert found.gap < 1
