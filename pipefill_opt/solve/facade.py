@@ -9,11 +9,11 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any, Final
 
-from pipefill_opt.errors import CertificateError, InputError
-from pipefill_opt.fill.certify import certify
+from pipefill_opt.errors import InputError
 from pipefill_opt.fill.plan import FillPlan, Pattern, Phase
 from pipefill_opt.fill.problem import FillProblem, Objective
 from pipefill_opt.solve.allocate import allocate
+from pipefill_opt.solve.certified import certified, hold
 from pipefill_opt.solve.columns import MAX_COLUMNS, list_columns
 from pipefill_opt.solve.device import Compiled, DeviceProblem, DeviceResult, compile_problem
 from pipefill_opt.solve.direct import solve_directly
@@ -155,10 +155,7 @@ def _over_time(problem: FillProblem, solver: str, limits: Limits | None, start: 
         found.objective >= known.objective if more else found.objective <= known.objective
     ):
         return found
-    if found.bound is not None and (known.objective > found.bound if more else known.objective < found.bound):
-        raise CertificateError(
-            f"the bound {found.bound} ({found.bound_origin}) is refuted by a plan of {known.objective}, a bug of ours"
-        )
+    hold(problem, known.objective, found.bound, found.bound_origin)
     proved = known.objective == found.bound
     return replace(
         found,
@@ -222,19 +219,9 @@ def _solution(compiled: Compiled, solver: Solver, answer: Answer, watch: Watch, 
     """The answer as a certified plan."""
     problem = compiled.problem
     plan = _plan(compiled, answer)
-    certificate = certify(problem, plan)
-    objective = answer.value * compiled.unit
-    if not certificate.valid or certificate.objective != objective:
-        found = "; ".join(f"{v.code} at {v.place}: {v.message}" for v in certificate.violations)
-        raise CertificateError(
-            f"the plan of solver {solver.name} failed its certificate, a bug of ours: "
-            + (found or f"objective {certificate.objective}, not {objective}")
-        )
-    bound = answer.bound * compiled.unit
-    if bound < objective:
-        raise CertificateError(
-            f"the bound {bound} ({answer.origin}) is refuted by a plan of {objective}, a bug of ours"
-        )
+    objective, bound = answer.value * compiled.unit, answer.bound * compiled.unit
+    certificate = certified(problem, plan, objective, solver.name)
+    hold(problem, objective, bound, answer.origin)
     proved = answer.value == answer.bound
     return Solution(
         outcome=Outcome.OPTIMAL if proved else Outcome.FEASIBLE,

@@ -80,13 +80,6 @@ class Incumbent:
         """Whether the best lives are known to be the best there are."""
         return self.value is not None and self.value == self.bound
 
-    @property
-    def refuted(self) -> bool:
-        """Whether the best lives are better than what was called a bound: a bug."""
-        if self.value is None or self.bound is None:
-            return False
-        return self.value < self.bound if self.minimised else self.value > self.bound
-
     def near(self) -> bool:
         """Whether the gap is within the limit."""
         if self.value is None or self.bound is None:

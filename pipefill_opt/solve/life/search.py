@@ -9,9 +9,9 @@ from fractions import Fraction
 from importlib.metadata import version
 from typing import Final
 
-from pipefill_opt.errors import CertificateError, InputError
-from pipefill_opt.fill.certify import certify
+from pipefill_opt.errors import InputError
 from pipefill_opt.fill.problem import FillProblem, Objective
+from pipefill_opt.solve.certified import certified, hold
 from pipefill_opt.solve.device import Compiled, compile_problem
 from pipefill_opt.solve.exact import solve_exact
 from pipefill_opt.solve.life.alone import can_finish
@@ -276,17 +276,8 @@ def _solution(best: Incumbent) -> Solution:
         )
     reason = Reason.PROVED if best.proved else watch.ended() or (Reason.GAP_LIMIT if best.near() else Reason.HEURISTIC)
     plan = plan_of(best.shop, best.lives)
-    certificate = certify(best.problem, plan)
-    if not certificate.valid or certificate.objective != best.value:
-        found = "; ".join(f"{v.code} at {v.place}: {v.message}" for v in certificate.violations[:5])
-        raise CertificateError(
-            f"the plan of solver {NAME} failed its certificate, a bug of ours: "
-            + (found or f"objective {certificate.objective}, not {best.value}")
-        )
-    if best.refuted:
-        raise CertificateError(
-            f"the bound {best.bound} ({best.origin}) is refuted by a plan of {best.value}, a bug of ours"
-        )
+    certificate = certified(best.problem, plan, best.value, NAME)
+    hold(best.problem, best.value, best.bound, best.origin)
     return Solution(
         outcome=Outcome.OPTIMAL if best.proved else Outcome.FEASIBLE,
         reason=reason,
