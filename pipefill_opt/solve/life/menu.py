@@ -13,10 +13,9 @@ from typing import Final
 
 import numpy as np
 
-from pipefill_opt.solve.bounds import net_ticks
 from pipefill_opt.solve.device import Compiled, Residents
 from pipefill_opt.solve.life.points import MOST_CELLS, Ints, Points, Vector, maximal
-from pipefill_opt.solve.life.shares import Kind, kinds_of
+from pipefill_opt.solve.life.shares import Kind, can_work_together, kinds_of, rooms_of
 from pipefill_opt.solve.transitions import state_count, transition_count
 from pipefill_opt.solve.watch import Watch
 
@@ -69,23 +68,10 @@ class Menu:
         """The set with one more slot, where all may be there in one turn."""
         for kind in range(slots[-1] if slots else 0, len(self.kinds)):
             grown = (*slots, kind)
-            if self._fits(grown) and (not self.alike or all(self.vectors.get(part) for part in _parts(grown))):
+            if not can_work_together(self.compiled, self.empty, [self.kinds[k] for k in grown]):
+                continue
+            if not self.alike or all(self.vectors.get(part) for part in _parts(grown)):
                 yield grown
-
-    def _fits(self, slots: Vector) -> bool:
-        kinds = [self.kinds[s] for s in slots]
-        stays = sum(kind.stays for kind in kinds)
-        if stays > self.empty.resident_free or any(kind.headroom < stays - kind.stays for kind in kinds):
-            return False
-        jobs = [kind.job for kind in kinds]
-        if any(jobs.count(job) > self.compiled.problem.jobs[job].copies for job in set(jobs)):
-            return False
-        return sum(kind.least for kind in kinds) <= self._room(slots)
-
-    def _room(self, slots: Vector) -> int:
-        moves = min(self.kinds[s].moves for s in slots)
-        shortest = min(self.kinds[s].shortest for s in slots)
-        return self.length * sum(net_ticks(self.empty, room, moves, shortest) for room in self.empty.rooms)
 
     def _open(self, slots: Vector) -> bool:
         """Find the choices of a set; False if there are too many to list."""
@@ -112,7 +98,7 @@ class Menu:
 
     def _loose(self, order: Vector) -> Iterator[Vector]:
         """Laps that the net ticks and all subsets of the residents allow: the most of the last slot, for any of the others."""
-        room = self._room(order)
+        room = sum(rooms_of(self.empty, [self.kinds[s] for s in order]))
         ticks = [self.kinds[s].lap for s in order]
         parts = []
         for left in range(len(order)) if self.alike and len(order) > 1 else ():

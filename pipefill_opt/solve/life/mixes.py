@@ -14,9 +14,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pipefill_opt.solve.bounds import net_ticks
 from pipefill_opt.solve.device import Compiled, DeviceProblem
-from pipefill_opt.solve.life.shares import Kind, Share
+from pipefill_opt.solve.life.shares import Kind, Share, fit_in_memory, rooms_of
 
 Ints = NDArray[np.int64]
 MOST_ROOMS: Final = 10
@@ -78,7 +77,7 @@ def mixes_of(compiled: Compiled, c: int, length: int, kinds: Sequence[Kind], sha
     size = 0
     for i, a in enumerate(kinds):
         for b in kinds[i:]:
-            if a.stays + b.stays > empty.resident_free or a.headroom < b.stays or b.headroom < a.stays:
+            if not fit_in_memory(empty, (a, b)):
                 continue
             if a.job == b.job and compiled.problem.jobs[a.job].copies < 2:
                 continue
@@ -128,13 +127,6 @@ def undominated(kinds: Sequence[Kind]) -> list[Kind]:
         for i, b in enumerate(kinds)
         if not any(beats(a, b) and (not beats(b, a) or k < i) for k, a in enumerate(kinds) if k != i)
     ]
-
-
-def rooms_of(empty: DeviceProblem, kinds: Sequence[Kind]) -> list[int]:
-    """Net ticks of all rooms of a turn for these kinds."""
-    moves, shortest = min(kind.moves for kind in kinds), min(kind.shortest for kind in kinds)
-    nets = [net_ticks(empty, room, moves, shortest) for room in empty.rooms]
-    return [net for net in nets if net > 0] * empty.iterations
 
 
 def most_beside(empty: DeviceProblem, a: Kind, b: Kind, between: int) -> Ints:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from pipefill_opt.kernels import kernel
 from pipefill_opt.solve.device import Compiled
-from pipefill_opt.solve.life.mixes import least_between, most_beside, rooms_of, undominated
-from pipefill_opt.solve.life.shares import Kind, Share, kinds_of
+from pipefill_opt.solve.life.mixes import least_between, most_beside, undominated
+from pipefill_opt.solve.life.shares import Kind, Share, fit_in_memory, kinds_of, rooms_of
 from pipefill_opt.solve.linear import INFINITE, LinearProgram, LinearStatus, minimize
 
 Ints = NDArray[np.int64]
@@ -211,13 +211,8 @@ class Packs:
     def _fitting(self, group: Copies) -> list[tuple[Kind, ...]]:
         """The kinds in which copies of these jobs may work in one turn."""
         if group not in self._fits:
-            free = self.empty.resident_free
-            found = []
-            for kinds in product(*(self.kinds[job] for job in group)):
-                stays = sum(kind.stays for kind in kinds)
-                if stays <= free and all(kind.headroom >= stays - kind.stays for kind in kinds):
-                    found.append(kinds)
-            self._fits[group] = found
+            every = product(*(self.kinds[job] for job in group))
+            self._fits[group] = [kinds for kinds in every if fit_in_memory(self.empty, kinds)]
         return self._fits[group]
 
     def _side_by_side(self, kinds: tuple[Kind, ...], prices: Sequence[int]) -> tuple[int, list[int]]:

@@ -84,22 +84,17 @@ def search_priced(
     layers = [Layers(shop, c) for c in range(len(shop.counts))] if wide and horizon <= MOST_STEPS else []
     pricing = Pricing(shop, pieces, horizon, 1, layers, relays)
     master.columns = [pricing.column(entry.class_index, entry.life) for entry in start]
-    oracle = _oracle(pricing, bounds)
+    steer = bounds if wide or not relays else None
+    oracle = _oracle(pricing, steer)
     last = max((ends(entry.life) for entry in start), default=1)
     for number in range(1 + ENRICHED):
         master.generate(oracle, best.watch, rounds=ROUNDS, gap=FINE)
         if bounds is not None and not whole and master.prices is not None:
             prove(bounds, best, master.prices)
-        if (
-            best.over()
-            or number == ENRICHED
-            or not turns
-            or relays
-            or not enrich(shop, turns, pieces, master.own, last)
-        ):
+        if best.over() or number == ENRICHED or not wide or not enrich(shop, turns, pieces, master.own, last):
             break
         pricing = Pricing(shop, pieces, horizon, 1, layers, relays)
-        oracle = _oracle(pricing, bounds)
+        oracle = _oracle(pricing, steer)
     if not best.over() and master.relax():
         lives = dive(shop, master, oracle, offers_of(pieces), best.watch)
         best.keep(shop, with_endless(shop, lives), "lives rounded")
@@ -125,14 +120,14 @@ def _master(shop: Shop, horizon: int) -> Master:
 
 
 def _oracle(pricing: Pricing, bounds: Bounds | None) -> Oracle:
-    """Lives made of pieces; and what no life of any plan gains more than, where bounds are sought too.
+    """Lives made of pieces; and what no life of any plan gains more than, where bounds are to steer.
 
-    With relays the bounds are too far away to steer by: what was found has to do, and `polish` finds the bounds' own prices.
+    Where relays suffice bounds are too far away for that: what was found has to do, and `polish` finds the bounds' own prices.
     """
 
     def oracle(c: int, prices: Floats) -> Answer:
         gain, columns = pricing.lives(c, prices)
-        if bounds is not None and not pricing.relays:
+        if bounds is not None:
             gain = bounds.oracle(c, prices).gain
         return Answer(gain, tuple(columns))
 

@@ -12,6 +12,8 @@ all its wanted iterations there:
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -179,9 +181,32 @@ def _most(device: DeviceProblem, lengths: range) -> tuple[int, ...]:
     return tuple(most)
 
 
+def rooms_of(empty: DeviceProblem, kinds: Sequence[Kind]) -> list[int]:
+    """Net ticks of all rooms of a turn for these kinds."""
+    moves, shortest = min(kind.moves for kind in kinds), min(kind.shortest for kind in kinds)
+    nets = [net_ticks(empty, room, moves, shortest) for room in empty.rooms]
+    return [net for net in nets if net > 0] * empty.iterations
+
+
+def fit_in_memory(empty: DeviceProblem, kinds: Sequence[Kind]) -> bool:
+    """Whether copies of these kinds may all work in one turn, for all that memory says; False is a proof."""
+    stays = sum(kind.stays for kind in kinds)
+    return stays <= empty.resident_free and all(kind.headroom >= stays - kind.stays for kind in kinds)
+
+
+def can_work_together(compiled: Compiled, empty: DeviceProblem, kinds: Sequence[Kind]) -> bool:
+    """Whether they may each close a lap in one turn, by memory, copies and net ticks; False is a proof. Plans that repeat."""
+    if not fit_in_memory(empty, kinds):
+        return False
+    numbers = Counter(kind.job for kind in kinds)
+    if any(number > compiled.problem.jobs[job].copies for job, number in numbers.items()):
+        return False
+    return sum(kind.least for kind in kinds) <= sum(rooms_of(empty, kinds))
+
+
 def can_share(empty: DeviceProblem, a: Kind, b: Kind, room: int, *, repeat: bool) -> bool:
     """Whether two copies might both work in one turn; False is a proof. A copy that stays idle may be left out."""
-    if a.stays + b.stays > empty.resident_free or a.headroom < b.stays or b.headroom < a.stays:
+    if not fit_in_memory(empty, (a, b)):
         return False
     return not repeat or a.least + b.least <= room
 

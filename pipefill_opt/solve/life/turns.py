@@ -17,11 +17,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pipefill_opt.solve.bounds import net_ticks
 from pipefill_opt.solve.device import Compiled, DevicePlan, Residents
 from pipefill_opt.solve.exact import solve_exact
 from pipefill_opt.solve.life.modes import Mode
-from pipefill_opt.solve.life.shares import kinds_of
+from pipefill_opt.solve.life.shares import can_work_together, kinds_of, rooms_of
 from pipefill_opt.solve.watch import Watch
 
 Ints = NDArray[np.int64]
@@ -102,21 +101,11 @@ class Turns:
             found += [_Set(slots, self._room(slots)) for slots in level]
         return found, False
 
-    def _room(self, slots: Sequence[int]) -> int:
-        moves = min(self.kinds[s].moves for s in slots)
-        shortest = min(self.kinds[s].shortest for s in slots)
-        return self.length * sum(net_ticks(self.empty, room, moves, shortest) for room in self.empty.rooms)
+    def _fits(self, slots: Sequence[int]) -> bool:
+        return can_work_together(self.compiled, self.empty, [self.kinds[s] for s in slots])
 
-    def _fits(self, slots: tuple[int, ...]) -> bool:
-        """Whether all of them might work in one turn."""
-        kinds = [self.kinds[s] for s in slots]
-        stays = sum(kind.stays for kind in kinds)
-        if stays > self.empty.resident_free or any(kind.headroom < stays - kind.stays for kind in kinds):
-            return False
-        jobs = [kind.job for kind in kinds]
-        if any(jobs.count(job) > self.compiled.problem.jobs[job].copies for job in set(jobs)):
-            return False
-        return sum(kind.least for kind in kinds) <= self._room(slots)
+    def _room(self, slots: Sequence[int]) -> int:
+        return sum(rooms_of(self.empty, [self.kinds[s] for s in slots]))
 
     def best(self, worth: Ints, searches: int) -> tuple[Fraction, list[Mode]]:
         """(no turn gains more, modes that are there, best first), a lap of each kind being worth a whole number; after so many searches."""
